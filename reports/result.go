@@ -1,0 +1,93 @@
+package reports
+
+import (
+	"iter"
+	"time"
+)
+
+// Kind tells a writer how the values of a column are to be shown and typed.
+type Kind int
+
+// A cell is nil (NULL) or, by the Kind of its column:
+const (
+	Text      Kind = iota // string
+	Int                   // int64
+	Float                 // float64; NaN and infinities possible in ad-hoc SQL
+	Bool                  // bool
+	Timestamp             // time.Time, UTC
+	Date                  // time.Time, midnight UTC
+	Number                // string: a decimal or an integer beyond int64, every digit kept
+	JSON                  // string: a list, struct, map or JSON value as JSON text
+)
+
+// Column is one column of a section.
+type Column struct {
+	Name string
+	Type string // DuckDB's name of the type, e.g. DOUBLE
+	Kind Kind
+	// Wide marks a column that the terminal table leaves out (se, df,
+	// method …); every other output form has it.
+	Wide bool
+}
+
+// Chart is the picture a section's header asks for.
+type Chart struct {
+	Type               string // line or bar
+	X, Y, Lower, Upper string // column names; Lower and Upper may be ""
+	Series             string // column that splits the lines, may be ""
+	Title              string
+	MoreY              []string // further y columns drawn as lines of their own
+}
+
+// Section is one table of a result.
+type Section struct {
+	Name    string // a file and sheet name: lower case, no spaces
+	Heading string
+	Columns []Column
+	// Rows yields each row once, in order; it can be ranged over only once
+	// unless Buffered says otherwise. After an error the stream ends.
+	Rows iter.Seq2[[]any, error]
+	// Notes are sentences that belong under the table.
+	Notes []string
+	Chart *Chart
+}
+
+// Result is what a report or a query yields: sections, in order, each of which
+// is to be read before the next is asked for.
+type Result struct {
+	Name     string // report name, or "query"
+	Title    string
+	Head     []string // lines that stand above the first table, e.g. the configuration line
+	Sections []Section
+	Foot     []string // what to look at next
+	Warnings []string
+	Stamp    *Stamp // nil for ad-hoc queries
+}
+
+// Stamp binds a number to what it was computed from.
+type Stamp struct {
+	Version    string            `json:"passhat"`
+	Report     string            `json:"report"`
+	Made       time.Time         `json:"made"`
+	Sources    []StampSource     `json:"sources"`
+	Filter     map[string]string `json:"filter"`
+	Parameters map[string]string `json:"parameters"`
+	Policy     string            `json:"policy"`
+	K          string            `json:"k"`
+	Seed       int64             `json:"seed"`
+	Tasks      int64             `json:"tasks"`
+	Trials     int64             `json:"trials"`
+	Ungraded   int64             `json:"ungraded"`
+	// UngradedTasks is how many tasks have an ungraded trial.
+	UngradedTasks int64             `json:"ungraded_tasks"`
+	Weights       string            `json:"weights"` // file, hash and date, or "equal"
+	Configuration map[string]string `json:"configuration"`
+}
+
+// StampSource is one ingested source that a result rests on.
+type StampSource struct {
+	Source string `json:"source"`
+	Format string `json:"format"`
+	Hash   string `json:"hash"`
+	Rows   int64  `json:"rows"`
+}
