@@ -1,0 +1,376 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Stdin is the source argument that stands for standard input.
+const Stdin = "-"
+
+// Found is one thing to read that a SOURCE argument led to.
+type Found struct {
+	// Path is what to open; Stdin for standard input.
+	Path string
+	// Root is the folder argument in which Path was found, "" when the file
+	// was named by itself or by a glob. An unknown format is an error for a
+	// file that was named, and only counted for one that was found.
+	Root string
+	// Size in bytes, -1 when unknown (standard input, pipes).
+	Size int64
+}
+
+// Named tells whether the user pointed at this very file.
+func (f Found) Named() bool { return f.Root == "" }
+
+// Expand turns SOURCE arguments into the files to read: a file stands for
+// itself, a folder for all files in it and below, sorted by path, a glob
+// (with `**` for any depth) for its matches, "-" for standard input. Hidden
+// files and folders, and folders that are a passhat store, are left out of
+// folders and globs. Symbolic links are followed, but nothing is visited
+// twice, so that a loop ends. A file that several arguments lead to comes
+// once, at its first place.
+//
+// A path that does not exist, a glob without a match, a folder without a file
+// and a second "-" are errors that name the argument.
+func Expand(args []string) ([]Found, error) {
+	e := expander{seen: map[string]bool{}}
+	for _, arg := range args {
+		if err := e.add(arg); err != nil {
+			return nil, err
+		}
+	}
+	return e.out, nil
+}
+
+type expander struct {
+	out  []Found
+	seen map[string]bool // real paths taken
+}
+
+func (e *expander) add(arg string) error {
+	if arg == "" {
+		return errors.New("an empty source was named: name a file, a folder, a glob or - for standard input")
+	}
+	if arg == Stdin {
+		if e.seen[Stdin] {
+			return errors.New("standard input (-) was named twice: it can be read only once")
+		}
+		e.seen[Stdin] = true
+		e.out = append(e.out, Found{Path: Stdin, Size: -1})
+		return nil
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil && info.IsDir():
+		return e.addFolder(arg)
+	case err == nil:
+		e.take(Found{Path: filepath.Clean(arg), Size: sizeOf(info)})
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: opening the source: %w", arg, plainPathError(err))
+	case hasMeta(arg):
+		return e.addGlob(arg)
+	}
+	return fmt.Errorf("%s: no such file or folder%s", arg, nearHint(arg))
+}
+
+// take keeps f unless the same file was taken before.
+func (e *expander) take(f Found) {
+	real, err := filepath.EvalSymlinks(f.Path)
+	if err == nil {
+		if abs, err := filepath.Abs(real); err == nil {
+			real = abs
+		}
+	} else {
+		real = f.Path
+	}
+	if e.seen[real] {
+		return
+	}
+	e.seen[real] = true
+	e.out = append(e.out, f)
+}
+
+func (e *expander) addFolder(dir string) error {
+	found, err := walkFolder(dir)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("%s: the folder holds no files to read (hidden ones are left out)", dir)
+	}
+	for _, f := range found {
+		e.take(f)
+	}
+	return nil
+}
+
+func (e *expander) addGlob(pattern string) error {
+	matches, err := expandGlob(pattern)
+	if err != nil {
+		return err
+	}
+	if len(matches) == 0 {
+		return fmt.Errorf("%s: no file matches this pattern", pattern)
+	}
+	for _, m := range matches {
+		info, err := os.Stat(m)
+		if err != nil {
+			return fmt.Errorf("%s: opening the source: %w", m, plainPathError(err))
+		}
+		if !info.IsDir() {
+			e.take(Found{Path: m, Size: sizeOf(info)})
+			continue
+		}
+		if err := e.addFolder(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizeOf is -1 for what has no size of its own, such as a pipe.
+func sizeOf(info fs.FileInfo) int64 {
+	if !info.Mode().IsRegular() {
+		return -1
+	}
+	return info.Size()
+}
+
+// plainPathError strips the operation and the path, which the caller's own
+// message already has.
+func plainPathError(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// folderWalk collects regular files. Links to folders are put off until the
+// real folders are done, so that a file is reported under its real path
+// whenever that lies in the walk, whatever the links are called.
+type folderWalk struct {
+	root    string
+	found   []Found
+	visited map[string]bool // real paths of folders
+	links   []string
+}
+
+// maxWalkFiles bounds a walk: a folder argument with more files than this is
+// a mistake, such as the root of a disk.
+const maxWalkFiles = 5_000_000
+
+func walkFolder(root string) ([]Found, error) {
+	w := folderWalk{root: root, visited: map[string]bool{}}
+	if err := w.dir(root); err != nil {
+		return nil, err
+	}
+	for len(w.links) > 0 {
+		link := w.links[0]
+		w.links = w.links[1:]
+		if err := w.dir(link); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(w.found, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
+	return w.found, nil
+}
+
+func (w *folderWalk) dir(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // a link that leads nowhere
+	}
+	if abs, err := filepath.Abs(real); err == nil {
+		real = abs
+	}
+	if w.visited[real] {
+		return nil
+	}
+	w.visited[real] = true
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("%s: listing the folder: %w", dir, plainPathError(err))
+	}
+	if isStore(entries) {
+		return nil
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if err := w.entry(filepath.Join(dir, entry.Name()), entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *folderWalk) entry(path string, entry fs.DirEntry) error {
+	switch {
+	case entry.IsDir():
+		return w.dir(path)
+	case entry.Type()&fs.ModeSymlink != 0:
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil
+		}
+		if info.IsDir() {
+			w.links = append(w.links, path)
+		} else if info.Mode().IsRegular() {
+			w.found = append(w.found, Found{Path: path, Root: w.root, Size: info.Size()})
+		}
+	case entry.Type().IsRegular():
+		info, err := entry.Info()
+		if err != nil {
+			return nil // gone since the listing
+		}
+		w.found = append(w.found, Found{Path: path, Root: w.root, Size: info.Size()})
+	}
+	if len(w.found) > maxWalkFiles {
+		return fmt.Errorf("%s: the folder holds more than %d files: name a smaller one", w.root, maxWalkFiles)
+	}
+	return nil
+}
+
+// isStore tells whether a listing is that of a passhat store, whose own
+// Parquet files must not be read as logs when `.` is ingested.
+func isStore(entries []fs.DirEntry) bool {
+	var batches, trials bool
+	for _, entry := range entries {
+		batches = batches || entry.IsDir() && entry.Name() == "batches"
+		trials = trials || entry.IsDir() && (entry.Name() == "trials" || entry.Name() == "staging")
+	}
+	return batches && trials
+}
+
+func hasMeta(s string) bool { return strings.ContainsAny(s, "*?[") }
+
+// expandGlob lists what matches the pattern, sorted. A segment `**` stands for
+// any number of folders, none included. Hidden names match only a segment that
+// itself begins with a dot.
+func expandGlob(pattern string) ([]string, error) {
+	clean := filepath.Clean(pattern)
+	if _, err := filepath.Match(clean, ""); err != nil {
+		return nil, fmt.Errorf("%s: this pattern is malformed: a [ needs its ]", pattern)
+	}
+	vol := filepath.VolumeName(clean)
+	rest := clean[len(vol):]
+	base := vol
+	if strings.HasPrefix(rest, string(filepath.Separator)) {
+		base += string(filepath.Separator)
+		rest = rest[1:]
+	}
+	g := globber{out: map[string]bool{}}
+	g.match(base, strings.Split(rest, string(filepath.Separator)), 0)
+	out := make([]string, 0, len(g.out))
+	for p := range g.out {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+type globber struct{ out map[string]bool }
+
+// maxGlobDepth ends a `**` that runs into a loop of links.
+const maxGlobDepth = 64
+
+func (g *globber) match(dir string, segments []string, depth int) {
+	if len(segments) == 0 {
+		g.out[dir] = true
+		return
+	}
+	seg, rest := segments[0], segments[1:]
+	if !hasMeta(seg) {
+		path := filepath.Join(dir, seg)
+		if _, err := os.Stat(path); err == nil {
+			g.match(path, rest, depth+1)
+		}
+		return
+	}
+	if seg == "**" && len(rest) > 0 {
+		g.match(dir, rest, depth)
+	}
+	list := dir
+	if list == "" {
+		list = "."
+	}
+	entries, err := os.ReadDir(list)
+	if err != nil || depth > maxGlobDepth {
+		return
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") && !strings.HasPrefix(seg, ".") {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		switch ok, _ := filepath.Match(seg, name); {
+		case seg == "**" && entry.IsDir():
+			g.match(path, segments, depth+1)
+		case seg == "**" && len(rest) == 0:
+			g.match(path, rest, depth+1)
+		case seg != "**" && ok:
+			g.match(path, rest, depth+1)
+		}
+	}
+}
+
+// nearHint looks for a name in the same folder that the user may have meant.
+func nearHint(path string) string {
+	dir, name := filepath.Split(path)
+	list := dir
+	if list == "" {
+		list = "."
+	}
+	entries, err := os.ReadDir(list)
+	if err != nil {
+		if parent := filepath.Clean(list); parent != "." {
+			return fmt.Sprintf(": the folder %s is not there either", parent)
+		}
+		return ""
+	}
+	best, bestDist := "", len(name)/3+1
+	for _, entry := range entries {
+		if d := editDistance(name, entry.Name(), bestDist); d < bestDist {
+			best, bestDist = entry.Name(), d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s?", filepath.Join(dir, best))
+}
+
+// editDistance is the Levenshtein distance of a and b in bytes, or limit if it
+// is at least that.
+func editDistance(a, b string, limit int) int {
+	if d := len(a) - len(b); d >= limit || -d >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diag
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diag = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}
