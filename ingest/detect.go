@@ -1,0 +1,71 @@
+package ingest
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// probeBytes is how much of a source's beginning detection looks at.
+const probeBytes = 256 << 10
+
+// Probe is what a format's Match may look at.
+type Probe struct {
+	Name     string   // file name without folders, or "-"
+	Siblings []string // names of the files beside it
+	Head     []byte   // first decompressed bytes, at most 256 KiB
+	Whole    bool     // Head is all there is
+}
+
+// Detect finds the format of an input from its content. Formats that fit
+// equally well, or none that fits, are an error.
+func Detect(in *Input) (Format, error) {
+	p, err := probe(in)
+	if err != nil {
+		return Format{}, err
+	}
+	return detect(in.Name, p, Formats)
+}
+
+func probe(in *Input) (*Probe, error) {
+	rc, err := in.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer rc.Close()
+	head := make([]byte, probeBytes)
+	n, err := io.ReadFull(rc, head)
+	if err != nil && n == 0 && err != io.EOF {
+		return nil, err
+	}
+	name := in.Name
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	return &Probe{Name: name, Siblings: in.Siblings, Head: head[:n], Whole: n < probeBytes}, nil
+}
+
+func detect(name string, p *Probe, formats []Format) (Format, error) {
+	best := NoMatch
+	var found []Format
+	for _, f := range formats {
+		switch m := f.Match(p); {
+		case m == NoMatch || m < best:
+		case m > best:
+			best, found = m, []Format{f}
+		default:
+			found = append(found, f)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Format{}, &UnknownFormatError{Source: name, Empty: len(p.Head) == 0}
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, len(found))
+	for i, f := range found {
+		names[i] = f.Name
+	}
+	return Format{}, fmt.Errorf("%s: its content fits several formats (%s); choose one by --as", name, strings.Join(names, ", "))
+}

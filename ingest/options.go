@@ -1,0 +1,63 @@
+package ingest
+
+import "io"
+
+// Pair is a NAME=VALUE of the command line.
+type Pair struct{ Name, Value string }
+
+// Options are the choices of one ingest. The zero Options are the defaults.
+type Options struct {
+	// As names the format; "" recognises it from content.
+	As string
+	// Suite and Run, if not "", override what the log says.
+	Suite, Run string
+	// Set gives columns fixed values: any column of trials that a log can
+	// have, or extra.KEY.
+	Set []Pair
+	// Map gives columns a place in the log: COLUMN and a JSON path such as
+	// $.a.b[0], or a CSV heading.
+	Map []Pair
+	// PassWhen is how a score becomes a verdict, e.g. `score >= 0.5`.
+	PassWhen string
+	// Score names which of several scores becomes the column score.
+	Score string
+	// TZ is the zone of times that carry none; "" is UTC.
+	TZ string
+	// Strict fails a source at its first reject.
+	Strict bool
+	// MaxRejects is a count ("20") or a share ("0.5%"); "" is 0.1 %, at least 1.
+	MaxRejects string
+	// Replace makes changed content of a known path replace the earlier batch.
+	Replace bool
+	// DryRun reads and reports but writes nothing.
+	DryRun bool
+	// Jobs is the number of parsing goroutines; 0 is one per CPU.
+	Jobs int
+	// MaxRow is the longest line or array element in bytes; 0 is 64 MiB.
+	MaxRow int
+	// Limits bound what a compressed source may unfold into.
+	Limits Limits
+	// Version is the version of passhat, kept with each batch.
+	Version string
+	// Env looks up environment variables (git commit in CI); nil is os.Getenv.
+	Env func(string) string
+	// Progress, if not nil, is told of progress a few times a second, from
+	// one goroutine at a time.
+	Progress func(Progress)
+	// Stdin is read for the source '-'; nil is os.Stdin.
+	Stdin io.Reader
+}
+
+// Progress is how far an ingest has come.
+type Progress struct {
+	Source      string // the source being read
+	Done, Total int64  // bytes of all sources as they lie on disk; Total 0 when unknown
+	Rows        int64  // rows read so far
+}
+
+func (o *Options) maxRow() int {
+	if o.MaxRow > 0 {
+		return o.MaxRow
+	}
+	return 64 << 20
+}
