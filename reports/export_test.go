@@ -1,0 +1,8 @@
+package reports
+
+// WithSheetRows limits the rows of an Excel sheet, so that a test can see the
+// split without a million rows.
+func WithSheetRows(o WriteOptions, n int) WriteOptions {
+	o.xlsxRows = n
+	return o
+}

@@ -1,0 +1,157 @@
+package reports
+
+import (
+	"bufio"
+	"strings"
+)
+
+// fitTable narrows text columns to the width and, where that is not enough,
+// breaks the columns into blocks that repeat the leading key columns.
+func fitTable(cols []*tableColumn, width int) [][]*tableColumn {
+	if width <= 0 || blockWidth(cols) <= width {
+		return [][]*tableColumn{cols}
+	}
+	narrow(cols, width)
+	if blockWidth(cols) <= width {
+		return [][]*tableColumn{cols}
+	}
+	keys := keyColumns(cols, width)
+	room := width - blockWidth(keys)
+	var blocks [][]*tableColumn
+	block, used := keys, 0
+	for _, c := range cols[len(keys):] {
+		need := c.width + len(columnGap)
+		if used+need > room && len(block) > len(keys) {
+			blocks = append(blocks, block)
+			block, used = keys, 0
+		}
+		block = append(block[:len(block):len(block)], c)
+		used += need
+	}
+	return append(blocks, block)
+}
+
+func blockWidth(cols []*tableColumn) int {
+	n := 0
+	for i, c := range cols {
+		if i > 0 {
+			n += len(columnGap)
+		}
+		n += c.width
+	}
+	return n
+}
+
+// narrow takes width from the widest text column, one cell at a time, until
+// the table fits or every text column is at its least.
+func narrow(cols []*tableColumn, width int) {
+	over := blockWidth(cols) - width
+	for ; over > 0; over-- {
+		var widest *tableColumn
+		for _, c := range cols {
+			if c.Kind.elastic() && c.width > tableTextMin && (widest == nil || c.width > widest.width) {
+				widest = c
+			}
+		}
+		if widest == nil {
+			return
+		}
+		widest.width--
+	}
+}
+
+// keyColumns are the leading columns up to the first measured number (a
+// Float): they say what a row is, so each block repeats them, as far as they
+// leave half of the width.
+func keyColumns(cols []*tableColumn, width int) []*tableColumn {
+	n := 0
+	for n < len(cols)-1 && cols[n].Kind != Float && blockWidth(cols[:n+1]) <= width/2 {
+		if cols[n].Kind == Int && n > 0 && cols[n].Name != "k" {
+			break
+		}
+		n++
+	}
+	return cols[:n]
+}
+
+func (l *tableLayout) write(w *bufio.Writer, rows [][]any) error {
+	for i, block := range l.blocks {
+		if i > 0 {
+			w.WriteByte('\n')
+		}
+		// One block streams under one header; several repeat it each time.
+		if !l.header || len(l.blocks) > 1 {
+			l.writeHeader(w, block)
+		}
+		for _, row := range rows {
+			if err := l.writeRow(w, block, row); err != nil {
+				return err
+			}
+		}
+	}
+	l.header = true
+	return nil
+}
+
+func (l *tableLayout) writeHeader(w *bufio.Writer, block []*tableColumn) {
+	height := 0
+	for _, c := range block {
+		height = max(height, len(c.heading))
+	}
+	for line := range height {
+		var b strings.Builder
+		for i, c := range block {
+			text := ""
+			if at := line - (height - len(c.heading)); at >= 0 {
+				text = cut(c.heading[at], c.width)
+			}
+			pad(&b, text, c, i, i == len(block)-1)
+		}
+		w.WriteString(bold(l.opts, strings.TrimRight(b.String(), " ")) + "\n")
+	}
+	var b strings.Builder
+	for i, c := range block {
+		if i > 0 {
+			b.WriteString(columnGap)
+		}
+		b.WriteString(strings.Repeat("─", c.width))
+	}
+	w.WriteString(dim(l.opts, b.String()) + "\n")
+}
+
+func (l *tableLayout) writeRow(w *bufio.Writer, block []*tableColumn, row []any) error {
+	var b strings.Builder
+	for i, c := range block {
+		text := c.cell(row)
+		if !c.numeric() {
+			text = cut(text, c.width)
+		}
+		pad(&b, text, c, i, i == len(block)-1)
+	}
+	_, err := w.WriteString(b.String() + "\n")
+	return err
+}
+
+func cut(s string, width int) string {
+	if cells.StringWidth(s) <= width {
+		return s
+	}
+	return cells.Truncate(s, width, "…")
+}
+
+// pad writes a cell with its gap: numbers to the right, the last text column
+// without trailing spaces.
+func pad(b *strings.Builder, s string, c *tableColumn, i int, last bool) {
+	if i > 0 {
+		b.WriteString(columnGap)
+	}
+	fill := strings.Repeat(" ", max(0, c.width-cells.StringWidth(s)))
+	switch {
+	case c.numeric():
+		b.WriteString(fill + s)
+	case last:
+		b.WriteString(s)
+	default:
+		b.WriteString(s + fill)
+	}
+}

@@ -1,0 +1,310 @@
+package reports
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/xuri/excelize/v2"
+)
+
+const (
+	xlsxMaxRows  = 1_048_576
+	xlsxMaxCols  = 16_384
+	xlsxMaxChars = 32_767
+	// Excel keeps 15 significant digits; a longer integer stays exact as text.
+	xlsxMaxInt  = 999_999_999_999_999
+	xlsxMinYear = 1900
+	xlsxMaxWide = 60
+	xlsxSample  = 500
+)
+
+// writeXLSX writes a workbook: a sheet a section, then a sheet "stamp" with
+// what stands around the tables. Cells are typed; text is never a formula;
+// NULL is empty; NaN, infinities, integers of more than 15 digits and dates
+// before 1900 are text. The same result gives the same bytes.
+func writeXLSX(w *bufio.Writer, res *Result, opts WriteOptions) error {
+	f := excelize.NewFile()
+	defer f.Close()
+	f.SetZipWriter(newSortedZip)
+	x := &xlsxBook{f: f, opts: opts, limit: xlsxMaxRows}
+	if opts.xlsxRows > 0 {
+		x.limit = opts.xlsxRows
+	}
+	if err := x.makeStyles(); err != nil {
+		return fmt.Errorf("writing the workbook's styles: %w", err)
+	}
+	for _, sec := range wanted(res, opts, false) {
+		if err := x.section(sec); err != nil {
+			return err
+		}
+	}
+	if err := x.stamp(res); err != nil {
+		return err
+	}
+	if err := x.finish(res); err != nil {
+		return fmt.Errorf("finishing the workbook: %w", err)
+	}
+	if x.cutCells > 0 {
+		opts.warn(fmt.Sprintf("cells cut to the %d characters that Excel allows: %d", xlsxMaxChars, x.cutCells))
+	}
+	return f.Write(w)
+}
+
+// xlsxBook is a workbook being written.
+type xlsxBook struct {
+	f        *excelize.File
+	opts     WriteOptions
+	limit    int // rows a sheet, header included
+	names    []string
+	styles   map[string]int
+	cutCells int
+}
+
+func (x *xlsxBook) makeStyles() error {
+	x.styles = map[string]int{}
+	add := func(name string, st *excelize.Style) error {
+		id, err := x.f.NewStyle(st)
+		x.styles[name] = id
+		return err
+	}
+	format := func(s string) *excelize.Style { return &excelize.Style{CustomNumFmt: &s} }
+	header := &excelize.Style{
+		Font:      &excelize.Font{Bold: true, Color: "FFFFFF"},
+		Fill:      excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"2F4B6E"}},
+		Alignment: &excelize.Alignment{Vertical: "center", WrapText: true},
+		Border:    []excelize.Border{{Type: "bottom", Color: "000000", Style: 1}},
+	}
+	for _, s := range []struct {
+		name  string
+		style *excelize.Style
+	}{
+		{"header", header},
+		{"int", format("0")},
+		{"decimal", format("0.0000")},
+		{"percent", format("0.0%")},
+		{"date", format("yyyy-mm-dd")},
+		{"time", format("yyyy-mm-dd hh:mm:ss")},
+		{"text", format("@")},
+		{"key", &excelize.Style{Font: &excelize.Font{Bold: true}}},
+	} {
+		if err := add(s.name, s.style); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sheet starts a sheet under a valid name that no other sheet has.
+func (x *xlsxBook) sheet(name string) (*excelize.StreamWriter, string, error) {
+	name = sheetName(name, x.names)
+	var err error
+	if len(x.names) == 0 {
+		err = x.f.SetSheetName("Sheet1", name)
+	} else {
+		_, err = x.f.NewSheet(name)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("adding the sheet %q: %w", name, err)
+	}
+	x.names = append(x.names, name)
+	sw, err := x.f.NewStreamWriter(name)
+	return sw, name, err
+}
+
+// section writes a section; what does not fit on one sheet goes on the next.
+func (x *xlsxBook) section(sec *Section) error {
+	if len(sec.Columns) > xlsxMaxCols {
+		return fmt.Errorf("section %s has %d columns, more than the %d of an Excel sheet", sec.Name, len(sec.Columns), xlsxMaxCols)
+	}
+	var sw *xlsxSheet
+	var sample [][]any
+	start := func() (err error) {
+		sw, err = x.startSheet(sec, sample)
+		return err
+	}
+	put := func(row []any) error {
+		if sw.row == x.limit {
+			if err := sw.close(); err != nil {
+				return err
+			}
+			if err := start(); err != nil {
+				return err
+			}
+		}
+		return sw.put(row)
+	}
+	for row, err := range sec.Rows {
+		if err != nil {
+			return err
+		}
+		if sw != nil {
+			if err := put(row); err != nil {
+				return err
+			}
+			continue
+		}
+		sample = append(sample, append([]any(nil), row...))
+		if len(sample) < xlsxSample {
+			continue
+		}
+		if err := x.flushSample(start, put, sample); err != nil {
+			return err
+		}
+	}
+	if sw == nil {
+		if err := x.flushSample(start, put, sample); err != nil {
+			return err
+		}
+	}
+	return sw.close()
+}
+
+func (x *xlsxBook) flushSample(start func() error, put func([]any) error, sample [][]any) error {
+	if err := start(); err != nil {
+		return err
+	}
+	for _, row := range sample {
+		if err := put(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// xlsxSheet is a sheet being written.
+type xlsxSheet struct {
+	book *xlsxBook
+	sec  *Section
+	sw   *excelize.StreamWriter
+	name string
+	row  int // rows written
+}
+
+func (x *xlsxBook) startSheet(sec *Section, sample [][]any) (*xlsxSheet, error) {
+	sw, name, err := x.sheet(sec.Name)
+	if err != nil {
+		return nil, err
+	}
+	names := uniqueNames(sec.Columns, true)
+	header := make([]any, len(names))
+	for i, n := range names {
+		wide := utf8.RuneCountInString(n) + 3 // room for the filter's arrow
+		for _, row := range sample {
+			s, _ := plain(&sec.Columns[i], row[i])
+			if sec.Columns[i].Kind == Float {
+				s = roundFloat(asFloat(row[i]), 4)
+			}
+			wide = max(wide, cells.StringWidth(visible(cutBytes(s, 4*xlsxMaxWide)))+1)
+		}
+		if err := sw.SetColWidth(i+1, i+1, float64(min(wide, xlsxMaxWide))); err != nil {
+			return nil, err
+		}
+		header[i] = excelize.Cell{Value: x.text(n), StyleID: x.styles["header"]}
+	}
+	if err := freezeHeader(sw); err != nil {
+		return nil, err
+	}
+	return &xlsxSheet{book: x, sec: sec, sw: sw, name: name, row: 1}, sw.SetRow("A1", header)
+}
+
+func freezeHeader(sw *excelize.StreamWriter) error {
+	return sw.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft",
+		Selection: []excelize.Selection{{SQRef: "A2", ActiveCell: "A2", Pane: "bottomLeft"}}})
+}
+
+func asFloat(v any) float64 {
+	f, _ := v.(float64)
+	return f
+}
+
+func (s *xlsxSheet) put(row []any) error {
+	s.row++
+	out := make([]any, len(row))
+	for i, v := range row {
+		out[i] = s.book.cell(&s.sec.Columns[i], v)
+	}
+	return s.sw.SetRow(fmt.Sprintf("A%d", s.row), out)
+}
+
+func (s *xlsxSheet) close() error {
+	if n := len(s.sec.Columns); n > 0 {
+		last, err := excelize.CoordinatesToCellName(n, s.row)
+		if err != nil {
+			return err
+		}
+		if err := s.book.f.AutoFilter(s.name, "A1:"+last, nil); err != nil {
+			return err
+		}
+	}
+	return s.sw.Flush()
+}
+
+// cell gives a value its Excel type and style.
+func (x *xlsxBook) cell(col *Column, v any) any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case bool:
+		return excelize.Cell{Value: v}
+	case int64:
+		if v >= -xlsxMaxInt && v <= xlsxMaxInt {
+			return excelize.Cell{Value: v, StyleID: x.styles["int"]}
+		}
+	case float64:
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return excelize.Cell{Value: v, StyleID: x.styles[floatStyle(col.Name)]}
+		}
+	case time.Time:
+		if y := v.UTC().Year(); y >= xlsxMinYear+1 && y <= 9999 {
+			if col.Kind == Date {
+				return excelize.Cell{Value: v.UTC(), StyleID: x.styles["date"]}
+			}
+			return excelize.Cell{Value: v.UTC(), StyleID: x.styles["time"]}
+		}
+	case string:
+		if f, ok := shortDecimal(col, v); ok {
+			return excelize.Cell{Value: f, StyleID: x.styles["decimal"]}
+		}
+	}
+	s, _ := plain(col, v)
+	return excelize.Cell{Value: x.text(s), StyleID: x.styles["text"]}
+}
+
+// floatStyle shows shares as percent and every other number with decimals.
+func floatStyle(name string) string {
+	if name == "share" || strings.HasPrefix(name, "share_") || strings.HasSuffix(name, "_share") {
+		return "percent"
+	}
+	return "decimal"
+}
+
+// text cuts to what a cell holds and replaces what XML cannot hold.
+func (x *xlsxBook) text(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < 0x20:
+			return 0x2400 + r
+		case r == 0xfffe || r == 0xffff:
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ReplaceAll(s, "\r\n", "\n"))
+	units := 0
+	for i, r := range s {
+		n := 1
+		if r > 0xffff {
+			n = 2
+		}
+		if units += n; units > xlsxMaxChars {
+			x.cutCells++
+			return cutBytes(s, i-utf8.UTFMax) + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,188 @@
+package reports
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// shortDecimal gives a decimal as a float64 where Excel's 15 digits hold it.
+func shortDecimal(col *Column, s string) (float64, bool) {
+	if col.Kind != Number || !isJSONNumber(s) || len(strings.TrimLeft(s, "-0.")) > 15 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil
+}
+
+// sheetName makes a name that Excel takes: at most 31 characters, none of
+// []:*?/\', not "History", and unlike the taken ones in any case of letters.
+func sheetName(name string, taken []string) string {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`[]:*?/\'`, r) || hidden(r) || r == utf8.RuneError || r > 0xffff {
+			return '_'
+		}
+		return r
+	}, name)
+	if strings.TrimSpace(name) == "" {
+		name = "sheet"
+	}
+	if strings.EqualFold(name, "history") {
+		name += "_"
+	}
+	short := func(s string, n int) string {
+		r := []rune(s)
+		return string(r[:min(len(r), n)])
+	}
+	candidate := short(name, 31)
+	for n := 2; slices.ContainsFunc(taken, func(t string) bool { return strings.EqualFold(t, candidate) }); n++ {
+		suffix := fmt.Sprintf(" (%d)", n)
+		candidate = short(name, 31-len(suffix)) + suffix
+	}
+	return candidate
+}
+
+// stamp writes the last sheet: title, head, notes, warnings, stamp.
+func (x *xlsxBook) stamp(res *Result) error {
+	sw, _, err := x.sheet("stamp")
+	if err != nil {
+		return err
+	}
+	var lines [][2]string
+	add := func(key string, texts ...string) {
+		for _, s := range texts {
+			if s != "" {
+				lines = append(lines, [2]string{key, s})
+			}
+		}
+	}
+	add("title", res.Title)
+	add("head", res.Head...)
+	for i := range res.Sections {
+		add("note on "+res.Sections[i].Name, res.Sections[i].Notes...)
+	}
+	add("warning", res.Warnings...)
+	if res.Stamp != nil {
+		lines = append(lines, stampLines(res.Stamp)...)
+	}
+	if err := sw.SetColWidth(1, 1, 28); err != nil {
+		return err
+	}
+	if err := sw.SetColWidth(2, 2, 100); err != nil {
+		return err
+	}
+	if err := freezeHeader(sw); err != nil {
+		return err
+	}
+	header := []any{excelize.Cell{Value: "what", StyleID: x.styles["header"]}, excelize.Cell{Value: "value", StyleID: x.styles["header"]}}
+	if err := sw.SetRow("A1", header); err != nil {
+		return err
+	}
+	for i, kv := range lines {
+		row := []any{excelize.Cell{Value: x.text(kv[0]), StyleID: x.styles["key"]}, excelize.Cell{Value: x.text(kv[1]), StyleID: x.styles["text"]}}
+		if err := sw.SetRow(fmt.Sprintf("A%d", i+2), row); err != nil {
+			return err
+		}
+	}
+	return sw.Flush()
+}
+
+// finish sets the workbook's properties; its times come from the stamp, never
+// from the clock, so that the same result gives the same bytes.
+func (x *xlsxBook) finish(res *Result) error {
+	x.f.SetActiveSheet(0)
+	made := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if res.Stamp != nil && !res.Stamp.Made.IsZero() {
+		made = res.Stamp.Made.UTC()
+	}
+	at := made.Format(time.RFC3339)
+	return x.f.SetDocProps(&excelize.DocProperties{Creator: "passhat", LastModifiedBy: "passhat",
+		Title: visible(cutBytes(res.Title, 255)), Created: at, Modified: at})
+}
+
+// sortedZip collects compressed entries and writes them in the order of their
+// names, without times: excelize hands over its sheets in random order.
+type sortedZip struct {
+	w       io.Writer
+	entries map[string]*zipEntry
+}
+
+type zipEntry struct {
+	data bytes.Buffer
+	flat *flate.Writer
+	crc  uint32
+	size uint64
+}
+
+func newSortedZip(w io.Writer) excelize.ZipWriter {
+	return &sortedZip{w: w, entries: map[string]*zipEntry{}}
+}
+
+func (e *zipEntry) Write(p []byte) (int, error) {
+	e.crc = crc32.Update(e.crc, crc32.IEEETable, p)
+	e.size += uint64(len(p))
+	return e.flat.Write(p)
+}
+
+func (z *sortedZip) Create(name string) (io.Writer, error) {
+	e := &zipEntry{}
+	var err error
+	e.flat, err = flate.NewWriter(&e.data, flate.DefaultCompression)
+	z.entries[name] = e
+	return e, err
+}
+
+// AddFS is part of excelize's interface; a workbook without attachments never
+// calls it.
+func (z *sortedZip) AddFS(fsys fs.FS) error {
+	return fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(fsys, path)
+		if err != nil {
+			return err
+		}
+		w, err := z.Create(path)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(b)
+		return err
+	})
+}
+
+func (z *sortedZip) Close() error {
+	names := make([]string, 0, len(z.entries))
+	for name := range z.entries {
+		names = append(names, name)
+	}
+	slices.Sort(names) // [Content_Types].xml comes first, as readers expect
+	zw := zip.NewWriter(z.w)
+	for _, name := range names {
+		e := z.entries[name]
+		if err := e.flat.Close(); err != nil {
+			return err
+		}
+		w, err := zw.CreateRaw(&zip.FileHeader{Name: name, Method: zip.Deflate, CRC32: e.crc,
+			CompressedSize64: uint64(e.data.Len()), UncompressedSize64: e.size})
+		if err != nil {
+			return err
+		}
+		if _, err := e.data.WriteTo(w); err != nil {
+			return err
+		}
+	}
+	return zw.Close()
+}
