@@ -9,7 +9,8 @@ import (
 // and reading goes on behind it.
 type SyntaxError struct {
 	Source string // the source as the user knows it
-	Pos    string // where in it: `line 3`, `line 3: runs[2]`, `simulations[17].reward_info`
+	Line   int64  // 1-based; 0: the source has no lines
+	Path   string // place in the document or within the line: `simulations[17].reward_info`, `runs[2]`
 	Reason string // what was found and what was wanted
 	Raw    []byte // the row's text, cut to RawLimit
 }
@@ -18,19 +19,30 @@ type SyntaxError struct {
 const RawLimit = 4 << 10
 
 func (e *SyntaxError) Error() string {
-	if e.Pos == "" {
-		return e.Source + ": " + e.Reason
+	if pos := e.Pos(); pos != "" {
+		return e.Source + ": " + pos + ": " + e.Reason
 	}
-	return e.Source + ": " + e.Pos + ": " + e.Reason
+	return e.Source + ": " + e.Reason
 }
 
-// NewSyntaxError makes a SyntaxError of a row at pos, keeping a copy of at most
-// RawLimit bytes of raw.
-func NewSyntaxError(in *Input, pos, reason string, raw []byte) *SyntaxError {
+// Pos is the place in the source: `line 3`, `line 3: runs[2]`, `[17]`.
+func (e *SyntaxError) Pos() string {
+	switch {
+	case e.Line == 0:
+		return e.Path
+	case e.Path == "":
+		return fmt.Sprintf("line %d", e.Line)
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Path)
+}
+
+// NewSyntaxError makes a SyntaxError of the row at a line (0: none) and a path
+// (may be ""), keeping a copy of at most RawLimit bytes of raw.
+func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *SyntaxError {
 	if len(raw) > RawLimit {
 		raw = raw[:RawLimit]
 	}
-	return &SyntaxError{Source: in.Name, Pos: pos, Reason: reason, Raw: append([]byte(nil), raw...)}
+	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: append([]byte(nil), raw...)}
 }
 
 // UsageError is a wrong option (exit code 2): an unknown column, a bad
