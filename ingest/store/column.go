@@ -1,0 +1,206 @@
+package store
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// A column under construction is a list of runs of equal values, so that a
+// column that is NULL or constant in a batch costs one comparison a row.
+
+// span is one run of equal values: it begins at row start and lasts to the
+// next span's start.
+type span struct {
+	start int32
+	code  int32 // place in the column's values; null for NULL
+}
+
+const null = int32(-1)
+
+// How many different values make a text column give up its dictionary, when
+// they are also more than half of the rows.
+const dictGiveUp = 4096
+
+// textColumn holds text or JSON.
+type textColumn struct {
+	spans []span
+	last  int32 // code of the current run
+	// keep: the dictionary is never given up, since the roll-up needs codes
+	// that are equal exactly for equal values.
+	keep  bool
+	plain bool // values are not looked up, each run has its own
+
+	index  map[string]int32
+	values []string // dictionary; unused when plain
+
+	data []byte  // plain: all values
+	ends []int32 // plain: where each ends in data
+}
+
+// add notes that row has value s, "" being NULL; it returns how many bytes it
+// took to keep.
+func (c *textColumn) add(row int32, s string) int {
+	if s == "" {
+		if c.last != null {
+			c.push(row, null)
+		}
+		return 0
+	}
+	if c.plain {
+		return c.addPlain(row, s)
+	}
+	if c.last != null && c.values[c.last] == s {
+		return 0
+	}
+	code, ok := c.index[s]
+	if ok {
+		c.push(row, code)
+		return 8
+	}
+	code = c.insert(s)
+	c.push(row, code)
+	if !c.keep && len(c.values) > dictGiveUp && len(c.values) > int(row)/2 {
+		c.giveUp()
+	}
+	return 48 + len(s)
+}
+
+// insert puts a value that the dictionary lacks into it. Text that is no UTF-8
+// is mended, because DuckDB refuses it.
+func (c *textColumn) insert(s string) int32 {
+	s = strings.Clone(s)
+	good := valid(s)
+	if code, ok := c.index[good]; ok {
+		c.index[s] = code
+		return code
+	}
+	code := int32(len(c.values))
+	c.values = append(c.values, good)
+	c.index[good] = code
+	if good != s {
+		c.index[s] = code
+	}
+	return code
+}
+
+func (c *textColumn) addPlain(row int32, s string) int {
+	if c.last != null && string(c.plainBytes(c.last)) == s {
+		return 0
+	}
+	c.data = append(c.data, valid(s)...)
+	c.ends = append(c.ends, int32(len(c.data)))
+	c.push(row, int32(len(c.ends)-1))
+	return 12 + len(s)
+}
+
+// plainBytes returns value code of a plain column; it is good until the next add.
+func (c *textColumn) plainBytes(code int32) []byte {
+	from := int32(0)
+	if code > 0 {
+		from = c.ends[code-1]
+	}
+	return c.data[from:c.ends[code]]
+}
+
+// giveUp turns the dictionary into a plain list; codes stay what they are.
+func (c *textColumn) giveUp() {
+	for _, v := range c.values {
+		c.data = append(c.data, v...)
+		c.ends = append(c.ends, int32(len(c.data)))
+	}
+	c.plain, c.values = true, nil
+	clear(c.index)
+}
+
+func (c *textColumn) push(row, code int32) {
+	c.last = code
+	if n := len(c.spans); n > 0 && c.spans[n-1].start == row {
+		c.spans[n-1].code = code
+		return
+	}
+	c.spans = append(c.spans, span{row, code})
+}
+
+// reset empties the column for the next row group. A column that gave up its
+// dictionary starts plain.
+func (c *textColumn) reset() {
+	c.last = null
+	c.spans = append(c.spans[:0], span{0, null})
+	c.values, c.data, c.ends = c.values[:0], c.data[:0], c.ends[:0]
+	if len(c.index) > dictGiveUp || c.index == nil {
+		c.index = map[string]int32{}
+	} else {
+		clear(c.index)
+	}
+}
+
+// numColumn holds integers, times, booleans and floats as 64 bits each.
+type numColumn struct {
+	spans  []span // code: place in values
+	last   int32
+	values []uint64
+}
+
+// add notes that row has value v, or NULL when ok is false.
+func (c *numColumn) add(row int32, v uint64, ok bool) {
+	if !ok {
+		if c.last != null {
+			c.push(row, null)
+		}
+		return
+	}
+	if c.last != null && c.values[c.last] == v {
+		return
+	}
+	c.values = append(c.values, v)
+	c.push(row, int32(len(c.values)-1))
+}
+
+func (c *numColumn) push(row, code int32) {
+	c.last = code
+	if n := len(c.spans); n > 0 && c.spans[n-1].start == row {
+		c.spans[n-1].code = code
+		return
+	}
+	c.spans = append(c.spans, span{row, code})
+}
+
+func (c *numColumn) reset() {
+	c.last = null
+	c.spans = append(c.spans[:0], span{0, null})
+	c.values = c.values[:0]
+}
+
+func (c *numColumn) addFloat(row int32, v Opt[float64]) { c.add(row, math.Float64bits(v.V), v.OK) }
+func (c *numColumn) addInt32(row int32, v Opt[int32])   { c.add(row, uint64(v.V), v.OK) }
+func (c *numColumn) addInt64(row int32, v Opt[int64])   { c.add(row, uint64(v.V), v.OK) }
+func (c *numColumn) addBool(row int32, v Opt[bool]) {
+	bit := uint64(0)
+	if v.V {
+		bit = 1
+	}
+	c.add(row, bit, v.OK)
+}
+
+// expand writes the code of every row into out.
+func expand(spans []span, out []int32) {
+	for i, s := range spans {
+		end := len(out)
+		if i+1 < len(spans) {
+			end = int(spans[i+1].start)
+		}
+		part := out[s.start:end]
+		for j := range part {
+			part[j] = s.code
+		}
+	}
+}
+
+// valid mends text that is not UTF-8.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
