@@ -1,0 +1,196 @@
+package sql
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"math/big"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/duckdb/duckdb-go/v2"
+)
+
+// paramNames returns the names of the statement's parameters, in the order in
+// which they are to be bound.
+func paramNames(st *duckdb.Stmt) ([]string, error) {
+	names := make([]string, st.NumInput())
+	for i := range names {
+		name, err := st.ParamName(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		names[i] = name
+	}
+	return names, nil
+}
+
+// matchParams pairs the statement's parameters with the given ones. DuckDB
+// ignores surplus names in silence, which hides misspellings, so they are an
+// error here; names are compared without regard to case, as DuckDB does.
+func matchParams(names []string, params map[string]any) ([]any, error) {
+	byName := make(map[string]string, len(params))
+	for given := range params {
+		byName[strings.ToLower(given)] = given
+	}
+	values := make([]any, len(names))
+	var missing []string
+	for i, name := range names {
+		given, ok := byName[strings.ToLower(name)]
+		if !ok {
+			missing = append(missing, "$"+name)
+			continue
+		}
+		values[i] = params[given]
+		delete(byName, strings.ToLower(name))
+	}
+	if len(missing) > 0 {
+		sort.Strings(missing)
+		return nil, &Error{Message: "no value for the parameter " + strings.Join(missing, ", ")}
+	}
+	if len(byName) > 0 {
+		var surplus []string
+		for _, given := range byName {
+			surplus = append(surplus, given)
+		}
+		sort.Strings(surplus)
+		return nil, &Error{Message: "the statement has no parameter $" + strings.Join(surplus, ", $")}
+	}
+	return values, nil
+}
+
+// bind binds values to st. The driver binds a list only in the Go type that
+// fits the parameter's element type, which can't be asked for; so the possible
+// ones are tried from the narrowest on.
+func bind(st *duckdb.Stmt, names []string, values []any) error {
+	args := make([]driver.NamedValue, len(names))
+	forms := make([][]any, len(names))
+	for i, v := range values {
+		f, err := paramForms(v)
+		if err != nil {
+			return &Error{Message: fmt.Sprintf("parameter $%s: %v", names[i], err)}
+		}
+		forms[i] = f
+		args[i] = driver.NamedValue{Ordinal: i + 1, Name: names[i], Value: f[0]}
+	}
+	var err error
+	for i := 0; ; {
+		if err = tryBind(st, args); err == nil {
+			return nil
+		}
+		for i < len(forms) && len(forms[i]) < 2 {
+			i++
+		}
+		if i == len(forms) {
+			break
+		}
+		forms[i] = forms[i][1:]
+		args[i].Value = forms[i][0]
+	}
+	return bindError(st, names, values, err)
+}
+
+// tryBind binds, and turns the driver's panics about unfit lists into errors.
+func tryBind(st *duckdb.Stmt, args []driver.NamedValue) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the value does not fit")
+		}
+	}()
+	return st.Bind(args)
+}
+
+// bindError names the parameter that could not be bound where that can be told.
+func bindError(st *duckdb.Stmt, names []string, values []any, err error) error {
+	for i := range names {
+		t, e := st.ParamType(i + 1)
+		if e != nil {
+			continue
+		}
+		name, ok := plainNames[t]
+		switch {
+		case t == duckdb.TYPE_LIST:
+			name, ok = "list", true
+		case t == duckdb.TYPE_DECIMAL:
+			name, ok = "DECIMAL", true
+		}
+		_, isList := listLen(values[i])
+		if ok && isList != (t == duckdb.TYPE_LIST) || len(names) == 1 {
+			if !ok {
+				name = "fitting"
+			}
+			return &Error{Message: fmt.Sprintf("parameter $%s: the value %v is no %s value", names[i], shown(values[i]), name)}
+		}
+	}
+	return &Error{Message: "a parameter's value does not fit the statement: " + clean(err, "", 0).Error()}
+}
+
+func shown(v any) string {
+	s := fmt.Sprint(v)
+	if len(s) > 60 {
+		s = s[:60] + "…"
+	}
+	return s
+}
+
+func listLen(v any) (int, bool) {
+	switch v := v.(type) {
+	case []int:
+		return len(v), true
+	case []int32:
+		return len(v), true
+	case []int64:
+		return len(v), true
+	case []float64:
+		return len(v), true
+	case []string:
+		return len(v), true
+	case []bool:
+		return len(v), true
+	}
+	return 0, false
+}
+
+// paramForms returns the Go values in which v may be bound, the likeliest first.
+func paramForms(v any) ([]any, error) {
+	switch v := v.(type) {
+	case nil, bool, string, float64, int64, []byte, time.Time, []string, []bool:
+		return []any{v}, nil
+	case int:
+		return []any{int64(v)}, nil
+	case int32:
+		return []any{int64(v)}, nil
+	case float32:
+		return []any{widen(v)}, nil
+	case uint64:
+		if v > math.MaxInt64 {
+			return []any{new(big.Int).SetUint64(v)}, nil
+		}
+		return []any{int64(v)}, nil
+	case []int:
+		return intForms(v), nil
+	case []int32:
+		return intForms(v), nil
+	case []int64:
+		return intForms(v), nil
+	case []float64:
+		return []any{v}, nil
+	}
+	return nil, fmt.Errorf("a value of this sort can't be bound; wanted text, a number, true or false, a time or a list of those")
+}
+
+func intForms[T int | int32 | int64](v []T) []any {
+	small := make([]int32, len(v))
+	wide := make([]int64, len(v))
+	floats := make([]float64, len(v))
+	fits := true
+	for i, x := range v {
+		small[i], wide[i], floats[i] = int32(x), int64(x), float64(x)
+		fits = fits && int64(small[i]) == wide[i]
+	}
+	if fits {
+		return []any{small, wide, floats}
+	}
+	return []any{wide, floats}
+}

@@ -1,0 +1,444 @@
+package sql
+
+import (
+	"context"
+	gosql "database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"passhat/ingest/store"
+	"passhat/udf"
+)
+
+// Config limits a session. The zero Config is fit for use.
+type Config struct {
+	// Memory is DuckDB's limit, such as "4GB"; "" is 4GB, or what DuckDB takes
+	// for itself (80 % of the machine's) where that is less.
+	Memory string
+	// Threads is the number of threads; 0 is one per core.
+	Threads int
+	// TimeLimit ends each Query that takes longer, its reading included; 0 is none.
+	TimeLimit time.Duration
+	// Tables are further files to be read as views, by name (--table NAME=FILE).
+	Tables map[string]string
+	// TempDir is where the private folder for spilled data is made; "" is the
+	// system's.
+	TempDir string
+	// Locked locks the session at once, see Lock.
+	Locked bool
+}
+
+// Session is one in-memory DuckDB database over a snapshot. Its methods may be
+// called from several goroutines; statements run one after another.
+type Session struct {
+	snap  *store.Snapshot
+	cfg   Config
+	db    *gosql.DB
+	conn  *gosql.Conn // the only connection: temporary tables belong to it
+	drv   *duckdb.Conn
+	temp  *tempDir
+	files []string // every path that the views read
+
+	mu      sync.Mutex
+	locked  bool
+	refused map[string]bool // functions that strangers may not call
+}
+
+// Open makes a session over snap, which the caller closes after the session. A
+// nil snap is an empty store.
+func Open(ctx context.Context, snap *store.Snapshot, cfg Config) (*Session, error) {
+	if snap == nil {
+		snap = &store.Snapshot{}
+	}
+	s := &Session{snap: snap, cfg: cfg}
+	if err := s.open(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Session) open(ctx context.Context) error {
+	connector, err := duckdb.NewConnector("", nil)
+	if err != nil {
+		return fmt.Errorf("open DuckDB: %w", clean(err, "", 0))
+	}
+	s.db = gosql.OpenDB(connector)
+	if s.conn, err = s.db.Conn(ctx); err != nil {
+		return fmt.Errorf("open DuckDB: %w", clean(err, "", 0))
+	}
+	err = s.conn.Raw(func(c any) error {
+		drv, ok := c.(*duckdb.Conn)
+		if !ok {
+			return errors.New("the driver's connection is of an unknown sort")
+		}
+		s.drv = drv
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("open DuckDB: %w", err)
+	}
+	if err := s.limit(ctx); err != nil {
+		return err
+	}
+	if err := udf.Register(ctx, s.conn); err != nil {
+		return err
+	}
+	if err := s.makeViews(ctx); err != nil {
+		return err
+	}
+	if s.cfg.Locked {
+		return s.Lock(ctx)
+	}
+	return nil
+}
+
+// defaultMemory is the memory limit where DuckDB's own is not lower, in bytes.
+const defaultMemory = 4_000_000_000
+
+// limit applies the Config and the settings that every session has. The zone
+// is UTC so that weeks and days begin where the documents say.
+func (s *Session) limit(ctx context.Context) error {
+	var err error
+	if s.temp, err = newTempDir(s.cfg.TempDir); err != nil {
+		return err
+	}
+	settings := "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; " +
+		"SET autoload_known_extensions = false; SET allow_community_extensions = false; " +
+		"SET temp_directory = " + Literal(s.temp.path) + ";"
+	if err := s.Exec(ctx, settings); err != nil {
+		return fmt.Errorf("set up DuckDB: %w", err)
+	}
+	if s.cfg.Threads < 0 {
+		return fmt.Errorf("threads: %d is no number of threads; wanted 1 or more", s.cfg.Threads)
+	}
+	if s.cfg.Threads > 0 {
+		if err := s.Exec(ctx, fmt.Sprintf("SET threads = %d", s.cfg.Threads)); err != nil {
+			return fmt.Errorf("threads %d: %w", s.cfg.Threads, err)
+		}
+	}
+	if s.cfg.Memory != "" {
+		if err := s.Exec(ctx, "SET memory_limit = "+Literal(s.cfg.Memory)); err != nil {
+			return fmt.Errorf("memory %q: %w; wanted a size such as 4GB", s.cfg.Memory, err)
+		}
+		return nil
+	}
+	const lower = `SELECT CASE current_setting('memory_limit') WHEN '' THEN 1 ELSE
+		parse_formatted_bytes(current_setting('memory_limit')) END > `
+	var more bool
+	if err := s.conn.QueryRowContext(ctx, lower+fmt.Sprint(defaultMemory)).Scan(&more); err != nil {
+		return fmt.Errorf("read the memory limit: %w", clean(err, "", 0))
+	}
+	if more {
+		return s.Exec(ctx, fmt.Sprintf("SET memory_limit = '%dMB'", defaultMemory/1_000_000))
+	}
+	return nil
+}
+
+// Snapshot is what the session reads.
+func (s *Session) Snapshot() *store.Snapshot { return s.snap }
+
+// Locked says whether Lock was called.
+func (s *Session) Locked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.locked
+}
+
+// Exec runs the house's own statements, one or several, which answer nothing.
+// No text of a stranger may be part of them. It works in a locked session too,
+// as far as DuckDB's settings still allow.
+func (s *Session) Exec(ctx context.Context, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.drv.ExecContext(ctx, text, nil); err != nil {
+		if stop := stopped(ctx, 0); stop != nil {
+			return stop
+		}
+		return clean(err, text, 0)
+	}
+	return nil
+}
+
+// ExecParams is Exec of one statement with parameters, as in Query.
+func (s *Session) ExecParams(ctx context.Context, text string, params map[string]any) error {
+	rows, err := s.query(ctx, text, params, false)
+	if err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// Lock makes the session fit for the SQL of strangers: from now on only the
+// live files and the named tables can be read, nothing can be written, settings
+// are fixed, and Query takes only SELECT and the statements that go with it.
+// There is no way back.
+func (s *Session) Lock(ctx context.Context) error {
+	if s.Locked() {
+		return nil
+	}
+	names, err := s.refusedFunctions(ctx)
+	if err != nil {
+		return err
+	}
+	// The order matters: once external access is off, paths can't be added.
+	text := "SET allowed_paths = " + literalList(s.files) + "; " +
+		"SET enable_external_access = false; SET lock_configuration = true;"
+	if err := s.Exec(ctx, text); err != nil {
+		return fmt.Errorf("lock the session: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused, s.locked = names, true
+	return nil
+}
+
+// Close ends the session and removes its temporary folder. Rows that are still
+// open must be closed before.
+func (s *Session) Close() error {
+	var errs []error
+	if s.conn != nil {
+		errs = append(errs, s.conn.Close())
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	if s.temp != nil {
+		errs = append(errs, s.temp.remove())
+	}
+	s.conn, s.db, s.temp = nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// Query runs one statement and returns its answer. Every $name in the text
+// needs a value in params, and every value must be used. In a locked session
+// the statement is checked first. Rows must be closed.
+func (s *Session) Query(ctx context.Context, text string, params map[string]any) (*Rows, error) {
+	return s.query(ctx, text, params, s.Locked())
+}
+
+func (s *Session) query(ctx context.Context, text string, params map[string]any, guarded bool) (*Rows, error) {
+	body, err := oneStatement(text)
+	if err != nil {
+		return nil, err
+	}
+	if guarded {
+		if err := guardText(body, s.refused); err != nil {
+			return nil, err
+		}
+	}
+	stop := context.CancelFunc(func() {})
+	if s.cfg.TimeLimit > 0 {
+		ctx, stop = context.WithTimeoutCause(ctx, s.cfg.TimeLimit, errTimeLimit)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows, err := s.run(ctx, body, params, guarded)
+	if err != nil {
+		defer stop()
+		if halt := stopped(ctx, s.cfg.TimeLimit); halt != nil {
+			return nil, halt
+		}
+		return nil, clean(err, text, 0)
+	}
+	rows.ctx, rows.stop, rows.limit = ctx, stop, s.cfg.TimeLimit
+	return rows, nil
+}
+
+// run prepares, judges, binds and executes body.
+func (s *Session) run(ctx context.Context, body string, params map[string]any, guarded bool) (*Rows, error) {
+	st, kind, err := s.prepare(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if st != nil {
+			st.Close()
+		}
+	}()
+	if guarded {
+		if err := s.judge(ctx, body, kind); err != nil {
+			return nil, err
+		}
+	}
+	names, err := paramNames(st)
+	if err != nil {
+		return nil, err
+	}
+	values, err := matchParams(names, params)
+	if err != nil {
+		return nil, err
+	}
+	columns, wrapped, err := s.columns(ctx, st, kind, body, names, values)
+	if err != nil {
+		return nil, err
+	}
+	shift := 0
+	if wrapped != "" {
+		st.Close()
+		if st, _, err = s.prepare(ctx, wrapped); err != nil {
+			return nil, clean(err, body, wrapLines)
+		}
+		if names, err = paramNames(st); err != nil {
+			return nil, err
+		}
+		if values, err = matchParams(names, params); err != nil {
+			return nil, err
+		}
+		shift = wrapLines
+	}
+	if err := bind(st, names, values); err != nil {
+		return nil, err
+	}
+	answer, err := st.QueryBound(ctx)
+	if err != nil {
+		return nil, clean(err, body, shift)
+	}
+	rows := newRows(st, answer, columns)
+	st = nil // belongs to rows now
+	return rows, nil
+}
+
+func (s *Session) prepare(ctx context.Context, text string) (*duckdb.Stmt, duckdb.StmtType, error) {
+	prepared, err := s.drv.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, 0, clean(err, text, 0)
+	}
+	st, ok := prepared.(*duckdb.Stmt)
+	if !ok {
+		return nil, 0, errors.New("the driver's statement is of an unknown sort")
+	}
+	kind, err := st.StatementType()
+	if err != nil {
+		st.Close()
+		return nil, 0, err
+	}
+	return st, kind, nil
+}
+
+// judge applies guardStatement to a prepared statement and, for EXPLAIN, to
+// what it explains.
+func (s *Session) judge(ctx context.Context, text string, kind duckdb.StmtType) error {
+	for depth := 0; depth < 3; depth++ {
+		inner, err := guardStatement(text, kind)
+		if err != nil || inner == "" {
+			return err
+		}
+		st, innerKind, err := s.prepare(ctx, inner)
+		if err != nil {
+			return err
+		}
+		st.Close()
+		text, kind = inner, innerKind
+	}
+	return denied("this kind of statement is not allowed here; %s", allowedWords)
+}
+
+// wrapLines is how many lines wrap puts before the statement.
+const wrapLines = 1
+
+// columns returns the columns of a prepared statement and, when some of them
+// have to be selected in another form to arrive whole, the statement that does so.
+func (s *Session) columns(ctx context.Context, st *duckdb.Stmt, kind duckdb.StmtType, body string,
+	names []string, values []any) ([]Column, string, error) {
+	n, err := st.ColumnCount()
+	if err != nil {
+		return nil, "", err
+	}
+	columns := make([]Column, n)
+	for i := range columns {
+		name, err := st.ColumnName(i)
+		if err != nil {
+			return nil, "", err
+		}
+		info, err := st.ColumnTypeInfo(i)
+		if err != nil {
+			// A type that hangs on a parameter is known only once it is bound.
+			if kind != duckdb.STATEMENT_TYPE_SELECT || len(names) == 0 {
+				return nil, "", err
+			}
+			if columns, err = s.describe(ctx, body, names, values); err != nil {
+				return nil, "", err
+			}
+			break
+		}
+		columns[i] = Column{Name: name, Type: typeName(info)}
+	}
+	forms := make([]render, len(columns))
+	odd := false
+	for i := range columns {
+		columns[i].Kind, forms[i] = classify(columns[i].Type)
+		odd = odd || forms[i] != asIs
+	}
+	if !odd || kind != duckdb.STATEMENT_TYPE_SELECT {
+		return columns, "", nil
+	}
+	return columns, wrap(body, forms), nil
+}
+
+// describe asks DuckDB for the columns of a statement with its parameters bound.
+func (s *Session) describe(ctx context.Context, body string, names []string, values []any) ([]Column, error) {
+	st, _, err := s.prepare(ctx, "DESCRIBE\n"+body)
+	if err != nil {
+		return nil, clean(err, body, 1)
+	}
+	defer st.Close()
+	order, err := paramNames(st)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]any, len(names))
+	for i, n := range names {
+		byName[n] = values[i]
+	}
+	if values, err = matchParams(order, byName); err != nil {
+		return nil, err
+	}
+	if err := bind(st, order, values); err != nil {
+		return nil, err
+	}
+	answer, err := st.QueryBound(ctx)
+	if err != nil {
+		return nil, clean(err, body, 1)
+	}
+	defer answer.Close()
+	row := make([]driver.Value, len(answer.Columns()))
+	var columns []Column
+	for answer.Next(row) == nil {
+		name, _ := row[0].(string)
+		typ, _ := row[1].(string)
+		columns = append(columns, Column{Name: name, Type: shortName(typ)})
+	}
+	return columns, nil
+}
+
+// wrap selects body's columns in the given forms. The body stands on lines of
+// its own, so that a comment at its end ends there.
+func wrap(body string, forms []render) string {
+	var b, list strings.Builder
+	b.WriteString("SELECT ")
+	for i, f := range forms {
+		name := fmt.Sprintf("c%d", i)
+		if i > 0 {
+			b.WriteString(", ")
+			list.WriteString(", ")
+		}
+		list.WriteString(name)
+		switch f {
+		case asText:
+			fmt.Fprintf(&b, "CAST(%s AS VARCHAR) AS %s", name, name)
+		case asJSON:
+			fmt.Fprintf(&b, "CASE WHEN %s IS NOT NULL THEN CAST(to_json(%s) AS VARCHAR) END AS %s", name, name, name)
+		default:
+			b.WriteString(name)
+		}
+	}
+	b.WriteString(" FROM (\n" + body + "\n) AS answer(" + list.String() + ")")
+	return b.String()
+}

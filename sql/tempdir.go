@@ -1,0 +1,111 @@
+package sql
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	tempPrefix = "passhat-sql-"
+	tempLock   = "lock"
+	tempSpill  = "spill"
+)
+
+// tempDir is a private folder for what DuckDB spills. Its owner holds a lock on
+// a file in it while it lives, so that folders whose process died are known and
+// can be swept.
+type tempDir struct {
+	root string
+	path string // what DuckDB is told
+	lock *os.File
+}
+
+// newTempDir makes a folder below parent, or below the system's temporary
+// folder, and sweeps the ones left behind there.
+func newTempDir(parent string) (*tempDir, error) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	sweep(parent)
+	for range 10 {
+		d, err := makeTempDir(parent)
+		if err != nil {
+			return nil, fmt.Errorf("make a temporary folder in %s: %w", parent, plainPath(err))
+		}
+		if d != nil {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("make a temporary folder in %s: others keep removing it", parent)
+}
+
+// makeTempDir returns nil without an error when another process swept the
+// folder before its lock was taken.
+func makeTempDir(parent string) (*tempDir, error) {
+	root, err := os.MkdirTemp(parent, tempPrefix+"*")
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Join(root, tempLock)
+	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(root))
+	}
+	d := &tempDir{root: root, path: filepath.Join(root, tempSpill), lock: lock}
+	if !tryLock(lock) {
+		lock.Close()
+		return nil, nil
+	}
+	if err := os.Mkdir(d.path, 0o700); err != nil {
+		lock.Close()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, errors.Join(err, os.RemoveAll(root))
+	}
+	return d, nil
+}
+
+func (d *tempDir) remove() error {
+	err := os.RemoveAll(d.root)
+	d.lock.Close()
+	if err != nil {
+		return fmt.Errorf("remove the temporary folder %s: %w", d.root, plainPath(err))
+	}
+	return nil
+}
+
+// sweep removes the folders below parent whose owner is gone. What can't be
+// removed (another user's) stays.
+func sweep(parent string) {
+	old, err := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, root := range old {
+		lock, err := os.OpenFile(filepath.Join(root, tempLock), os.O_RDWR, 0)
+		if err != nil {
+			// No lock file yet: it is being made, or is no folder of ours.
+			continue
+		}
+		if tryLock(lock) {
+			os.RemoveAll(root)
+		}
+		lock.Close()
+	}
+}
+
+// plainPath takes the system call's name and the path out of an error.
+func plainPath(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
