@@ -64,6 +64,16 @@ func (a *call) fail(i int, format string, args ...any) {
 	}
 }
 
+// stopped says that the result is settled: an argument is NULL or bad.
+func (a *call) stopped() bool { return a.null || a.err != nil }
+
+// want refuses NULL for a list of keys that the function can't do without.
+func (a *call) want(i int, keys []any) {
+	if keys == nil && !a.null {
+		a.fail(i, "is NULL: want a list")
+	}
+}
+
 func (a *call) real(i int) float64 {
 	v, ok := a.values[i].(float64)
 	if !ok {

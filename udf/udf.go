@@ -249,6 +249,9 @@ func (f Function) sqlValue(result any) any {
 		}
 		return out
 	case row:
+		if allNaN(v) {
+			return nil
+		}
 		m := make(map[string]any, len(v))
 		for i, field := range f.Fields {
 			switch x := v[i].(type) {
@@ -265,6 +268,16 @@ func (f Function) sqlValue(result any) any {
 		return m
 	}
 	return result
+}
+
+// allNaN says that an interval, or whatever else is only numbers, says nothing.
+func allNaN(v row) bool {
+	for _, x := range v {
+		if n, ok := x.(float64); !ok || !math.IsNaN(n) {
+			return false
+		}
+	}
+	return true
 }
 
 // row is a STRUCT result: values in the order of Fields.

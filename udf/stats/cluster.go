@@ -1,0 +1,279 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Mean is the weighted mean of task values with its standard error, in the
+// unit of the values, and its interval by Student's t.
+type Mean struct {
+	Mean, SE, DF float64
+	Lower, Upper float64
+	N            int // tasks of positive weight
+	Clusters     int // clusters among them; N for independent tasks
+	Flag         string
+}
+
+// The flags of results; several are joined by "; ".
+const (
+	FlagDegenerate  = "degenerate"            // no spread at all, so no error can be told
+	FlagFewDF       = "df < 4"                // the t interval is fragile
+	FlagFewTasks    = "few informative tasks" // fewer than 5 tasks below 1, or above 0
+	FlagFewClusters = "fewer than 3 clusters" // no standard error
+	FlagFewPlain    = "fewer than 3 tasks"    // as above where a task is its own cluster
+	FlagSingle      = "a single task"
+	FlagNone        = "no task"
+)
+
+func addFlag(flags, flag string) string {
+	if flags == "" {
+		return flag
+	}
+	return flags + "; " + flag
+}
+
+// tiny is the spread, relative to the largest value, below which only rounding
+// tells values apart.
+const tiny = 1e-12
+
+// items are the task values that count: those of positive weight.
+type items struct {
+	v, w   []float64
+	g      []int // cluster numbers from 0
+	groups int
+	total  float64 // of weights
+	mean   float64
+	scale  float64 // largest absolute value
+}
+
+// newItems checks and compacts its arguments; nil clusters make every task its
+// own cluster.
+func newItems(values, weights []float64, clusters []int) (*items, error) {
+	if err := checkValues(values); err != nil {
+		return nil, err
+	}
+	if err := checkWeights(weights, len(values)); err != nil {
+		return nil, err
+	}
+	if err := checkClusters(clusters, len(values)); err != nil {
+		return nil, err
+	}
+	s := &items{
+		v: make([]float64, 0, len(values)),
+		w: make([]float64, 0, len(values)),
+		g: make([]int, 0, len(values)),
+	}
+	ids := map[int]int{}
+	for i, v := range values {
+		w := weightAt(weights, i)
+		if w == 0 {
+			continue
+		}
+		id := len(s.v)
+		if clusters != nil {
+			var seen bool
+			if id, seen = ids[clusters[i]]; !seen {
+				id = len(ids)
+				ids[clusters[i]] = id
+			}
+		}
+		s.v, s.w, s.g = append(s.v, v), append(s.w, w), append(s.g, id)
+		s.groups = max(s.groups, id+1)
+		s.total += w
+		s.mean += w * v
+		s.scale = max(s.scale, math.Abs(v))
+	}
+	if math.IsInf(s.total, 1) || math.IsInf(s.mean, 0) {
+		return nil, fmt.Errorf("the weights or values are too large to sum: want a finite total")
+	}
+	s.mean /= s.total
+	return s, nil
+}
+
+// se is the root of a variance, 0 where only rounding made it positive.
+func (s *items) se(variance float64) float64 {
+	se := math.Sqrt(variance)
+	if se <= tiny*s.scale {
+		return 0
+	}
+	return se
+}
+
+// finish makes the result with its t interval.
+func (s *items) finish(se, df, conf float64, flag string) Mean {
+	m := Mean{Mean: s.mean, SE: se, DF: df, N: len(s.v), Clusters: s.groups, Flag: flag}
+	if se == 0 {
+		m.Flag = addFlag(m.Flag, FlagDegenerate)
+	} else if df < 4 {
+		m.Flag = addFlag(m.Flag, FlagFewDF)
+	}
+	half := se * critical(conf, df)
+	m.Lower, m.Upper = s.mean-half, s.mean+half
+	return m
+}
+
+// MeanSE is the weighted mean of independent tasks with
+// SE² = T/(T-1) · Σw²e² / W² and the t interval on T-1 degrees of freedom. Nil
+// weights are equal; tasks of weight 0 are dropped. SE, df and interval are NaN
+// for a single task. Unequal lengths, values that are not finite, and weights
+// that are negative or not finite are errors.
+func MeanSE(values, weights []float64, conf float64) (Mean, error) {
+	if err := checkConf(conf); err != nil {
+		return Mean{}, err
+	}
+	s, err := newItems(values, weights, nil)
+	if err != nil {
+		return Mean{}, err
+	}
+	switch len(s.v) {
+	case 0:
+		return s.finish(math.NaN(), math.NaN(), conf, FlagNone), nil
+	case 1:
+		return s.finish(math.NaN(), math.NaN(), conf, FlagSingle), nil
+	}
+	sum := 0.0
+	for i, v := range s.v {
+		we := s.w[i] / s.total * (v - s.mean)
+		sum += we * we
+	}
+	t := float64(len(s.v))
+	return s.finish(s.se(t/(t-1)*sum), t-1, conf, ""), nil
+}
+
+// ClusterSE is the weighted mean with a standard error that allows for
+// correlation within clusters (task i belongs to clusters[i]; any numbers).
+// method is CR0 (plain sandwich), CR1 (CR0 times G/(G-1)), CR2 (Bell and
+// McCaffrey 2002, with their degrees of freedom, as clubSandwich computes it)
+// or CR3 (delete-one-cluster jackknife times (G-1)/G); the others have G-1
+// degrees of freedom. With G < 3 clusters SE and interval are NaN. Errors as of
+// MeanSE, and for an unknown method.
+func ClusterSE(values, weights []float64, clusters []int, method string, conf float64) (Mean, error) {
+	if err := checkConf(conf); err != nil {
+		return Mean{}, err
+	}
+	switch method {
+	case "CR0", "CR1", "CR2", "CR3":
+	default:
+		return Mean{}, fmt.Errorf("method %.20q: want CR0, CR1, CR2 or CR3", method)
+	}
+	if clusters == nil {
+		clusters = make([]int, len(values))
+		for i := range clusters {
+			clusters[i] = i
+		}
+	}
+	s, err := newItems(values, weights, clusters)
+	if err != nil {
+		return Mean{}, err
+	}
+	if len(s.v) == 0 {
+		return s.finish(math.NaN(), math.NaN(), conf, FlagNone), nil
+	}
+	if s.groups < 3 {
+		return s.finish(math.NaN(), math.NaN(), conf, FlagFewClusters), nil
+	}
+	variance, df := s.sandwich(method)
+	return s.finish(s.se(variance), df, conf, ""), nil
+}
+
+// A cluster holds the sums that the sandwich estimators need.
+type cluster struct {
+	t       float64 // tasks
+	w       float64 // sum of weights
+	we      float64 // sum of weight times residual
+	e       float64 // sum of residuals
+	dev2    float64 // sum of squared deviations of the weights from their mean
+	devE    float64 // sum of (deviation of the weight) times residual
+	p, r, s float64 // a'a, w'a and 1'a of the adjusted weights a
+}
+
+// sandwich is the variance of the mean and its degrees of freedom.
+func (s *items) sandwich(method string) (variance, df float64) {
+	cl := make([]cluster, s.groups)
+	for i, g := range s.g {
+		cl[g].t++
+		cl[g].w += s.w[i]
+	}
+	for i, g := range s.g {
+		c := &cl[g]
+		e, dev := s.v[i]-s.mean, s.w[i]-c.w/c.t
+		c.we += s.w[i] * e
+		c.e += e
+		c.dev2 += dev * dev
+		c.devE += dev * e
+	}
+	if method == "CR2" {
+		return s.cr2(cl)
+	}
+	g := float64(s.groups)
+	for _, c := range cl {
+		score := c.we / s.total
+		if method == "CR3" {
+			score = c.we / (s.total - c.w)
+		}
+		variance += score * score
+	}
+	switch method {
+	case "CR1":
+		variance *= g / (g - 1)
+	case "CR3":
+		variance *= (g - 1) / g
+	}
+	return variance, g - 1
+}
+
+// cr2 is the bias-reduced sandwich under the working model of independent
+// tasks of equal variance. With M = I - 1w'/W - w1'/W + 11'Q/W² of a cluster,
+// Q = Σw² over the suite, the adjusted weights are a = M^(-1/2) w. M differs from
+// the identity only in the span of 1 and w, so a is found there, in the
+// orthonormal basis 1/√t, (w - w̄)/√dev2.
+func (s *items) cr2(cl []cluster) (variance, df float64) {
+	w2 := s.total * s.total
+	q := 0.0
+	for _, w := range s.w {
+		q += w * w
+	}
+	for i := range cl {
+		c := &cl[i]
+		dev := math.Sqrt(c.dev2)
+		if dev <= 1e-14*c.w {
+			dev = 0
+		}
+		root := math.Sqrt(c.t)
+		m11 := 1 - 2*c.w/s.total + c.t*q/w2
+		m12 := -root * dev / s.total
+		x1, x2 := invSqrt2(m11, m12, 1, c.w/root, dev)
+		score := x1 * c.e / root
+		if dev > 0 {
+			score += x2 * c.devE / dev
+		}
+		variance += score * score / w2
+		c.p, c.s, c.r = x1*x1+x2*x2, root*x1, c.w/root*x1+dev*x2
+	}
+	return variance, cr2DF(cl, s.total, q)
+}
+
+// invSqrt2 is B^(-1/2) x for the symmetric positive definite B = [a b; b d].
+func invSqrt2(a, b, d, x1, x2 float64) (y1, y2 float64) {
+	root := math.Sqrt(max(0, a*d-b*b))
+	t := math.Sqrt(a + d + 2*root)
+	det := (a+root)*(d+root) - b*b
+	return t * ((d+root)*x1 - b*x2) / det, t * ((a+root)*x2 - b*x1) / det
+}
+
+// cr2DF is (tr K)² / ΣK² with K = diag(p) - (r s' + s r')/W + s s' Q/W².
+func cr2DF(cl []cluster, total, q float64) float64 {
+	f := q / (total * total)
+	var trace, own, ss, rr, rs float64
+	for _, c := range cl {
+		low := -2*c.r*c.s/total + c.s*c.s*f // diagonal of the low-rank part
+		trace += c.p + low
+		own += c.p*c.p + 2*c.p*low
+		ss += c.s * c.s
+		rr += c.r * c.r
+		rs += c.r * c.s
+	}
+	low := 2*(rr*ss+rs*rs)/(total*total) - 4*f/total*rs*ss + f*f*ss*ss
+	return trace * trace / (own + low)
+}

@@ -1,0 +1,97 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// A PassInterval is the interval of a rate over a population of tasks.
+type PassInterval struct {
+	Mean, SE, DF float64
+	Lower, Upper float64
+	NEff         float64 // trials of a plain binomial with this SE
+	Clusters     int     // tasks where a task is its own cluster
+	Method       string  // how the interval came about, or why there is none
+	Flag         string
+}
+
+// Methods of PassCI and FixedSuiteCI beside the reasons named by flags.
+const (
+	MethodWilsonT  = "Wilson-t"
+	MethodAllPass  = "exact all-pass"
+	MethodAllFail  = "exact all-fail"
+	MethodEBWilson = "EB Wilson"
+	MethodCP       = "Clopper-Pearson"
+)
+
+// fewInformative is the number of tasks below 1, and above 0, from which the
+// intervals are trusted.
+const fewInformative = 5
+
+// PassCI is the interval of the mean of per-task rates for tasks like these:
+// the CR2 standard error (weights and clusters may be nil), then Wilson's
+// interval on n_eff = m(1-m)/SE² with the t quantile of the CR2 degrees of
+// freedom. When every value is 1 (0) the interval is exact: [(alpha/2)^(1/G), 1]
+// ([0, 1-(alpha/2)^(1/G)]). Without any spread between 0 and 1, and with fewer
+// than three clusters, there is none. Values outside [0, 1] are errors, as are
+// the bad arguments of MeanSE.
+func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterval, error) {
+	if err := checkConf(conf); err != nil {
+		return PassInterval{}, err
+	}
+	s, err := newItems(values, weights, clusters)
+	if err != nil {
+		return PassInterval{}, err
+	}
+	below, above := 0, 0
+	for i, v := range s.v {
+		if v < -tiny || v > 1+tiny {
+			return PassInterval{}, fmt.Errorf("a value is %v: want a rate from 0 to 1", v)
+		}
+		s.v[i] = min(max(v, 0), 1)
+		if v < 1-tiny {
+			below++
+		}
+		if v > tiny {
+			above++
+		}
+	}
+	nan := math.NaN()
+	r := PassInterval{Mean: s.mean, SE: nan, DF: nan, Lower: nan, Upper: nan, NEff: nan, Clusters: s.groups}
+	if len(s.v) == 0 {
+		r.Method = FlagNone
+		return r, nil
+	}
+	bound := math.Pow((1-conf)/2, 1/float64(s.groups))
+	switch {
+	case below == 0:
+		r.Mean, r.Lower, r.Upper, r.Method = 1, bound, 1, MethodAllPass
+		return r, nil
+	case above == 0:
+		r.Mean, r.Lower, r.Upper, r.Method = 0, 0, 1-bound, MethodAllFail
+		return r, nil
+	case s.groups < 3:
+		r.Method = FlagFewClusters
+		if clusters == nil {
+			r.Method = FlagFewPlain
+		}
+		return r, nil
+	}
+	variance, df := s.sandwich("CR2")
+	r.SE, r.DF = s.se(variance), df
+	if r.SE == 0 {
+		r.Method, r.Flag = FlagDegenerate, FlagDegenerate
+		return r, nil
+	}
+	r.Method = MethodWilsonT
+	r.NEff = s.mean * (1 - s.mean) / (r.SE * r.SE)
+	ci := wilson(s.mean, r.NEff, critical(conf, df))
+	r.Lower, r.Upper = ci.Lower, ci.Upper
+	if df < 4 {
+		r.Flag = addFlag(r.Flag, FlagFewDF)
+	}
+	if below < fewInformative || above < fewInformative {
+		r.Flag = addFlag(r.Flag, FlagFewTasks)
+	}
+	return r, nil
+}
