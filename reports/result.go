@@ -47,6 +47,8 @@ type Section struct {
 	// Rows yields each row once, in order; it can be ranged over only once
 	// unless Buffered says otherwise. After an error the stream ends.
 	Rows iter.Seq2[[]any, error]
+	// Buffered says that Rows may be ranged over again.
+	Buffered bool
 	// Notes are sentences that belong under the table.
 	Notes []string
 	Chart *Chart
@@ -61,7 +63,8 @@ type Result struct {
 	Sections []Section
 	Foot     []string // what to look at next
 	Warnings []string
-	Stamp    *Stamp // nil for ad-hoc queries
+	SQL      []string // the statements that were run, when asked for
+	Stamp    *Stamp   // nil for ad-hoc queries
 }
 
 // Stamp binds a number to what it was computed from.

@@ -1,0 +1,161 @@
+package reports
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"passhat/sql"
+)
+
+// db runs the runner's own statements and keeps their texts for --show-sql.
+type db struct {
+	s   *sql.Session
+	log []string
+}
+
+func (d *db) exec(ctx context.Context, text string) error {
+	d.log = append(d.log, text)
+	return d.s.Exec(ctx, text)
+}
+
+func (d *db) execParams(ctx context.Context, text string, params map[string]any) error {
+	d.log = append(d.log, text)
+	return d.s.ExecParams(ctx, text, params)
+}
+
+// table runs a SELECT and buffers its rows.
+func (d *db) table(ctx context.Context, text string, params map[string]any) ([]sql.Column, [][]any, error) {
+	d.log = append(d.log, text)
+	rows, err := d.s.Query(ctx, text, params)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	cols := append([]sql.Column(nil), rows.Columns()...)
+	var out [][]any
+	for row, err := range rows.All() {
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, row)
+	}
+	return cols, out, nil
+}
+
+// record is one row of the runner's own queries, whose types it knows.
+type record []any
+
+func (r record) int(i int) int64 {
+	v, _ := r[i].(int64)
+	return v
+}
+
+func (r record) float(i int) float64 {
+	v, _ := r[i].(float64)
+	return v
+}
+
+func (r record) text(i int) string {
+	switch v := r[i].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case time.Time:
+		return v.UTC().Format(time.RFC3339)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// list reads a list column, which comes as JSON text.
+func (r record) list(i int) []string {
+	var out []string
+	text, _ := r[i].(string)
+	if text == "" || json.Unmarshal([]byte(text), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+func (d *db) row(ctx context.Context, text string) (record, error) {
+	_, rows, err := d.table(ctx, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != 1 {
+		return nil, fmt.Errorf("one row was wanted, %d came", len(rows))
+	}
+	return rows[0], nil
+}
+
+// column reads the first column as text.
+func (d *db) column(ctx context.Context, text string) ([]string, error) {
+	_, rows, err := d.table(ctx, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = record(r).text(0)
+	}
+	return out, nil
+}
+
+// columns lists the columns of a relation.
+func (d *db) columns(ctx context.Context, rel string) ([]string, error) {
+	return d.column(ctx, "SELECT column_name FROM (DESCRIBE "+rel+")")
+}
+
+// whereColumns lists the columns that a condition on trials refers to; "(…)"
+// stands for what cannot be told (a subquery, a qualified name).
+func (d *db) whereColumns(ctx context.Context, where string) ([]string, error) {
+	_, rows, err := d.table(ctx, "SELECT json_serialize_sql($text::VARCHAR)::VARCHAR",
+		map[string]any{"text": "SELECT * FROM trials WHERE (\n" + where + "\n)"})
+	if err != nil {
+		return nil, err
+	}
+	text := record(rows[0]).text(0)
+	var tree struct {
+		Statements []struct {
+			Node struct {
+				Where any `json:"where_clause"`
+			} `json:"node"`
+		} `json:"statements"`
+	}
+	if err := json.Unmarshal([]byte(text), &tree); err != nil || len(tree.Statements) != 1 {
+		return []string{"(…)"}, nil
+	}
+	var out []string
+	walkColumns(tree.Statements[0].Node.Where, &out)
+	return out, nil
+}
+
+func walkColumns(node any, out *[]string) {
+	switch v := node.(type) {
+	case []any:
+		for _, e := range v {
+			walkColumns(e, out)
+		}
+	case map[string]any:
+		switch class, _ := v["class"].(string); class {
+		case "COLUMN_REF":
+			names, _ := v["column_names"].([]any)
+			if len(names) == 1 {
+				*out = append(*out, strings.ToLower(fmt.Sprint(names[0])))
+			} else {
+				*out = append(*out, "(…)")
+			}
+			return
+		case "SUBQUERY", "STAR":
+			*out = append(*out, "(…)")
+			return
+		}
+		for _, e := range v {
+			walkColumns(e, out)
+		}
+	}
+}

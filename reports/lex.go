@@ -1,0 +1,116 @@
+package reports
+
+import "strings"
+
+// sqlScan walks SQL text and tells code from strings, quoted names and
+// comments. It knows as much of SQL as is needed to find $name parameters and
+// statement ends, and nothing more.
+type sqlScan struct {
+	params []string // $names in order of first appearance
+	words  []string // bare words of the code, upper case, outside parentheses
+	semis  []int    // offsets of ; outside strings and comments
+	last   int      // end of the last byte of code
+}
+
+func scanSQL(text string) sqlScan {
+	var s sqlScan
+	seen := map[string]bool{}
+	depth := 0
+	for i := 0; i < len(text); {
+		if end := skipQuoted(text, i); end > i {
+			if text[i] != '-' && text[i] != '/' {
+				s.last = end
+			}
+			i = end
+			continue
+		}
+		c := text[i]
+		switch {
+		case c == '$':
+			name := text[i+1 : wordEnd(text, i+1)]
+			if name != "" && !seen[name] {
+				seen[name] = true
+				s.params = append(s.params, name)
+			}
+			i += 1 + len(name)
+			s.last = i
+			continue
+		case c == ';':
+			s.semis = append(s.semis, i)
+		case c == '(' || c == '[' || c == '{':
+			depth++
+		case c == ')' || c == ']' || c == '}':
+			depth--
+		case isWord(c):
+			end := wordEnd(text, i)
+			if depth == 0 {
+				s.words = append(s.words, strings.ToUpper(text[i:end]))
+			}
+			i, s.last = end, end
+			continue
+		}
+		if c != ';' && c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			s.last = i + 1
+		}
+		i++
+	}
+	return s
+}
+
+// skipQuoted returns the end of the string, quoted name or comment that starts
+// at i, or i when none does. An unclosed one ends with the text.
+func skipQuoted(text string, i int) int {
+	rest := text[i:]
+	switch {
+	case strings.HasPrefix(rest, "--"):
+		return closing(text, i+2, "\n")
+	case strings.HasPrefix(rest, "/*"):
+		return closing(text, i+2, "*/")
+	case rest[0] == '\'' || rest[0] == '"':
+		q := rest[0]
+		for j := i + 1; j < len(text); j++ {
+			if text[j] != q {
+				continue
+			}
+			if j+1 < len(text) && text[j+1] == q {
+				j++
+				continue
+			}
+			return j + 1
+		}
+		return len(text)
+	case rest[0] == '$':
+		tagEnd := wordEnd(text, i+1)
+		if tagEnd < len(text) && text[tagEnd] == '$' {
+			return closing(text, tagEnd+1, text[i:tagEnd+1])
+		}
+	}
+	return i
+}
+
+func closing(text string, from int, mark string) int {
+	if n := strings.Index(text[from:], mark); n >= 0 {
+		return from + n + len(mark)
+	}
+	return len(text)
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
+}
+
+func wordEnd(text string, i int) int {
+	for i < len(text) && isWord(text[i]) {
+		i++
+	}
+	return i
+}
+
+// quoteName quotes an identifier for SQL.
+func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+// quoteText quotes a string for SQL. DuckDB ends the text of a statement at a
+// zero byte, which no value that passhat stores holds.
+func quoteText(s string) string {
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "\x00", ""), "'", "''") + "'"
+}

@@ -1,0 +1,302 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// selection is what prepare makes of a request: the relations in the session
+// and the counts that stand over every result.
+type selection struct {
+	req      Request
+	by       []groupCol
+	byGiven  bool
+	filter   string // condition over the relation t
+	rollup   bool   // counts come from task_runs rather than from trials
+	labels   *sideFile
+	weights  *sideFile
+	allRuns  bool // no choice among runs is to be made
+	pooled   bool // a group holds several runs (after any run_id was added)
+	warnings []string
+
+	groups, maxRuns              int64
+	tasks, trials, ungraded      int64
+	ungradedTasks, cached        int64
+	missing, minN, maxN          int64
+	notEveryRun, notCommon       int64
+	zeroWeight, suites, emptyTsk int64
+}
+
+// prepare makes, in this order, the relations that a report reads:
+//
+//	labelled_trials, labelled_task_runs   trials and counts with --labels applied
+//	selected_runs                         which runs of which configuration are read
+//	selected_cells                        counts per run, task and group
+//	selected_groups                       the groups, numbered in the order they are shown
+//	selected_task_runs                    counts with policy, weights and pooling applied
+//	selected                              single trials, the same choice
+func prepare(ctx context.Context, d *db, req Request) (*selection, error) {
+	sel := &selection{req: req, byGiven: req.By != nil}
+	trialColumns, err := d.columns(ctx, "trials")
+	if err != nil {
+		return nil, err
+	}
+	by := req.By
+	if !sel.byGiven {
+		by = defaultBy
+	}
+	if sel.by, err = groupColumns(by, trialColumns); err != nil {
+		return nil, err
+	}
+	whereRollup, err := sel.makeFilter(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	sel.rollup = whereRollup && !slices.ContainsFunc(sel.by, func(g groupCol) bool { return !g.rollup })
+	for _, step := range []func(context.Context, *db) error{
+		sel.makeLabelled, sel.makeRuns, sel.makeCells, sel.makeGroups,
+		sel.makeTaskRuns, sel.dropTasks, sel.makeSelected, sel.count,
+	} {
+		if err := step(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	return sel, nil
+}
+
+// makeFilter builds the condition on trials and says whether task_runs can
+// answer it.
+func (sel *selection) makeFilter(ctx context.Context, d *db) (bool, error) {
+	conds := []string{"true"}
+	onRollup := true
+	if w := strings.TrimSpace(sel.req.Where); w != "" {
+		if err := checkWhere(ctx, d, w); err != nil {
+			return false, usagef("where %q: %v", w, err)
+		}
+		cols, err := d.whereColumns(ctx, w)
+		if err != nil {
+			return false, err
+		}
+		for _, c := range cols {
+			onRollup = onRollup && slices.Contains(rollupKeys, strings.ToLower(c))
+		}
+		conds = append(conds, "(\n"+w+"\n)")
+	}
+	now := sel.req.Now
+	if s := sel.req.Since; s != "" {
+		from, _, err := parseSpan("since", s, now)
+		if err != nil {
+			return false, err
+		}
+		conds = append(conds, "run_at >= "+timeLiteral(from))
+	}
+	if s := sel.req.Until; s != "" {
+		from, to, err := parseSpan("until", s, now)
+		if err != nil {
+			return false, err
+		}
+		op := "<"
+		if from.Equal(to) {
+			op = "<="
+		}
+		conds = append(conds, "run_at "+op+" "+timeLiteral(to))
+	}
+	sel.filter = strings.Join(conds, " AND ")
+	return onRollup, nil
+}
+
+// source is the relation that counts come from.
+func (sel *selection) source() string {
+	if sel.rollup {
+		return "labelled_task_runs"
+	}
+	return "labelled_trials"
+}
+
+// makeLabelled lays --labels over shape and risk.
+func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
+	if sel.req.Labels != "" {
+		f, err := readSideFile("labels", sel.req.Labels, []string{"shape", "risk"})
+		if err != nil {
+			return err
+		}
+		sel.labels = f
+		if err := f.load(ctx, d, "request_labels"); err != nil {
+			return err
+		}
+	}
+	for _, rel := range []string{"trials", "task_runs"} {
+		text := "SELECT * FROM " + rel
+		if f := sel.labels; f != nil {
+			var repl []string
+			for _, c := range f.columns {
+				repl = append(repl, fmt.Sprintf("coalesce(l.%[1]s, a.%[1]s, t.%[1]s) AS %[1]s", c))
+			}
+			text = "SELECT t.* REPLACE (" + strings.Join(repl, ", ") + ") FROM " + rel + " AS t" +
+				" LEFT JOIN request_labels AS l ON l.suite = t.suite AND l.task_id = t.task_id" +
+				" LEFT JOIN request_labels AS a ON a.suite IS NULL AND a.task_id = t.task_id"
+		}
+		if err := d.exec(ctx, "CREATE OR REPLACE TEMP VIEW labelled_"+rel+" AS "+text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeRuns settles which runs are read: the latest ones of each suite and
+// configuration, all, or one by name.
+func (sel *selection) makeRuns(ctx context.Context, d *db) error {
+	choose := ""
+	sel.allRuns = true
+	switch n, err := strconv.ParseInt(sel.req.Runs, 10, 64); {
+	case sel.req.Runs == "all":
+	case sel.req.Runs == "latest":
+		n = 1
+		fallthrough
+	case err == nil:
+		if n < 1 {
+			return usagef("runs %q: latest, all, a number ≥ 1 or a run_id is wanted", sel.req.Runs)
+		}
+		sel.allRuns = false
+		part := []string{"t.suite"}
+		for _, g := range sel.by {
+			if g.runLevel {
+				part = append(part, g.expr)
+			}
+		}
+		choose = fmt.Sprintf(" QUALIFY dense_rank() OVER (PARTITION BY %s ORDER BY max(t.run_at) DESC, t.run_id DESC) <= %d",
+			strings.Join(part, ", "), n)
+	default:
+		sel.filter += " AND run_id = " + quoteText(sel.req.Runs)
+	}
+	cols := "t.suite, t.run_id"
+	for i, g := range sel.by {
+		if g.runLevel {
+			cols += fmt.Sprintf(", %s AS r%d", g.expr, i)
+		}
+	}
+	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT %s, max(t.run_at) AS run_at FROM %s GROUP BY ALL%s",
+		cols, sel.filtered(sel.source()), choose))
+	if err != nil {
+		return sel.filterError(err)
+	}
+	return sel.refuseNone(ctx, d)
+}
+
+// filterError puts the blame for a failed conversion and the like on --where.
+func (sel *selection) filterError(err error) error {
+	if sel.req.Where != "" {
+		return fmt.Errorf("choose runs where %s: %w", sel.req.Where, err)
+	}
+	return fmt.Errorf("choose runs: %w", err)
+}
+
+// refuseNone ends with an error when no run was chosen, and says why.
+func (sel *selection) refuseNone(ctx context.Context, d *db) error {
+	row, err := d.row(ctx, "SELECT count(*) FROM selected_runs")
+	if err != nil || row.int(0) > 0 {
+		return err
+	}
+	if row, err = d.row(ctx, "SELECT count(*), min(run_at), max(run_at) FROM task_runs"); err != nil {
+		return err
+	}
+	if row.int(0) == 0 {
+		return fmt.Errorf("there are no trials to report on; ingest a log first, or name one after the report")
+	}
+	var asked []string
+	for _, f := range sel.filterWords() {
+		if f[1] != "" {
+			asked = append(asked, "--"+f[0]+" "+f[1])
+		}
+	}
+	names, err := d.column(ctx, "SELECT run_id FROM task_runs WHERE run_id IS NOT NULL GROUP BY run_id ORDER BY max(run_at) DESC, run_id LIMIT 5")
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("no trial matches %s; the newest runs are %s", strings.Join(asked, " "), strings.Join(names, ", "))
+}
+
+// filterWords are the parts of the request that choose trials, as name and text.
+func (sel *selection) filterWords() [][2]string {
+	return [][2]string{
+		{"runs", sel.req.Runs}, {"since", sel.req.Since}, {"until", sel.req.Until}, {"where", sel.req.Where},
+	}
+}
+
+// filtered is rel, as t, under the filter. The filter stands in a subquery of
+// its own so that its bare column names mean rel's and nothing else's.
+func (sel *selection) filtered(rel string) string {
+	return "(SELECT * FROM " + rel + " AS trials WHERE " + sel.filter + ") AS t"
+}
+
+// chosen is filtered rel of the chosen runs only. Values that logs may lack are
+// compared so that NULL equals NULL.
+func (sel *selection) chosen(rel string) string {
+	if sel.allRuns {
+		return sel.filtered(rel)
+	}
+	on := "s.suite IS NOT DISTINCT FROM t.suite AND s.run_id IS NOT DISTINCT FROM t.run_id"
+	for i, g := range sel.by {
+		if g.runLevel {
+			on += fmt.Sprintf(" AND s.r%d IS NOT DISTINCT FROM %s", i, g.expr)
+		}
+	}
+	return sel.filtered(rel) + " JOIN selected_runs AS s ON " + on
+}
+
+// counted are the counts of a cell, from task_runs and from trials. Sums of
+// money and time are taken in whole nano-units: sums of floating-point numbers
+// depend on the order in which threads add them, whole ones do not.
+var counted = []struct{ name, fromRollup, fromTrials string }{
+	{"n_all", "sum(t.n)", "count(*) FILTER (t.cached IS NOT TRUE)"},
+	{"c", "sum(t.c)", "count(*) FILTER (t.passed AND t.cached IS NOT TRUE)"},
+	{"ungraded", "sum(t.ungraded)", "count(*) FILTER (t.passed IS NULL AND t.cached IS NOT TRUE)"},
+	{"cached", "sum(t.cached)", "count(*) FILTER (t.cached IS TRUE)"},
+	{"errors", "sum(t.errors)", "count(t.error_type) FILTER (t.cached IS NOT TRUE)"},
+	{"cost_n", "sum(t.cost_n)", "count(t.cost_usd) FILTER (t.cached IS NOT TRUE)"},
+	{"duration_n", "sum(t.duration_n)", "count(t.duration_s) FILTER (t.cached IS NOT TRUE)"},
+	{"input_tokens", "sum(t.input_tokens)", "sum(t.input_tokens) FILTER (t.cached IS NOT TRUE)"},
+	{"output_tokens", "sum(t.output_tokens)", "sum(t.output_tokens) FILTER (t.cached IS NOT TRUE)"},
+	{"turns", "sum(t.turns)", "sum(t.turns) FILTER (t.cached IS NOT TRUE)"},
+	{"tool_calls", "sum(t.tool_calls)", "sum(t.tool_calls) FILTER (t.cached IS NOT TRUE)"},
+	{"cost_nano", "sum(TRY_CAST(round(t.cost_usd * 1e9) AS HUGEINT))",
+		"sum(TRY_CAST(round(t.cost_usd * 1e9) AS HUGEINT)) FILTER (t.cached IS NOT TRUE)"},
+	{"duration_nano", "sum(TRY_CAST(round(t.duration_s * 1e9) AS HUGEINT))",
+		"sum(TRY_CAST(round(t.duration_s * 1e9) AS HUGEINT)) FILTER (t.cached IS NOT TRUE)"},
+}
+
+// makeCells counts per run, task and group: one pass over the source.
+func (sel *selection) makeCells(ctx context.Context, d *db) error {
+	var cols []string
+	for i, g := range sel.by {
+		cols = append(cols, fmt.Sprintf("%s AS g%d", g.expr, i))
+	}
+	cols = append(cols, "t.suite AS suite", "t.run_id AS run_id", "t.task_id AS task_id",
+		"max(t.run_at) AS run_at", "max(t.shape) AS shape", "max(t.risk) AS risk")
+	planned := "max(t.planned_trials)"
+	if slices.ContainsFunc(sel.by, func(g groupCol) bool { return g.splits }) {
+		planned = "NULL::INTEGER"
+	}
+	cols = append(cols, planned+" AS planned")
+	for _, m := range counted {
+		expr := m.fromTrials
+		if sel.rollup {
+			expr = m.fromRollup
+		}
+		typ := "BIGINT"
+		if strings.HasSuffix(m.name, "_nano") {
+			typ = "HUGEINT"
+		}
+		cols = append(cols, fmt.Sprintf("(%s)::%s AS %s", expr, typ, m.name))
+	}
+	// Grouped by plain columns: by a struct the same takes an eighth longer.
+	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_cells AS SELECT %s FROM %s GROUP BY ALL",
+		strings.Join(cols, ", "), sel.chosen(sel.source())))
+	if err != nil {
+		return sel.filterError(err)
+	}
+	return nil
+}

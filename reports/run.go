@@ -1,0 +1,386 @@
+package reports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"passhat/sql"
+)
+
+// Run runs a report in a session and returns its result, every section
+// buffered, so that a fault shows before anything is written.
+//
+// Faults of the request (an unknown column or parameter, a value of the wrong
+// type) are *UsageError; others are of the data or of the report's SQL. A
+// report that is not built in locks the session before its SQL runs.
+func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result, error) {
+	req, err := req.normalise()
+	if err != nil {
+		return nil, err
+	}
+	if len(rep.Uses) > 0 && len(rep.used) == 0 {
+		return nil, &HeaderError{File: rep.File, Message: "uses: the reports it uses are not loaded"}
+	}
+	own, err := ownParams(append([]*Report{rep}, rep.used...), req)
+	if err != nil {
+		return nil, err
+	}
+	d := &db{s: s}
+	sel, err := prepare(ctx, d, req)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{d: d, sel: sel, rep: rep, own: own}
+	if err := r.resolveK(); err != nil {
+		return nil, err
+	}
+	res := &Result{Name: rep.Name, Title: rep.Title}
+	if err := r.describe(ctx, res); err != nil {
+		return nil, err
+	}
+	if !rep.Builtin {
+		if err := s.Lock(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.statements(ctx, res); err != nil {
+		return nil, err
+	}
+	if req.ShowSQL {
+		res.SQL = d.log
+	}
+	return res, nil
+}
+
+// runner is one run of a report.
+type runner struct {
+	d   *db
+	sel *selection
+	rep *Report
+	own map[string]any // the reports' own parameters
+	k   []int32
+}
+
+// ownParams checks the given parameters against the declared ones and fills in
+// the defaults.
+func ownParams(reps []*Report, req Request) (map[string]any, error) {
+	values := map[string]any{}
+	var names []string
+	declared := map[string]Param{}
+	for _, r := range reps {
+		for _, p := range r.Params {
+			if p.Type == "" {
+				continue
+			}
+			if _, ok := declared[p.Name]; !ok {
+				declared[p.Name] = p
+				names = append(names, p.Name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Params)) {
+		if _, ok := declared[name]; !ok && name != "resamples" {
+			have := "it has no parameters of its own"
+			if len(names) > 0 {
+				have = "its own are " + strings.Join(names, ", ")
+			}
+			return nil, usagef("report %s has no parameter %q%s; %s", reps[0].Name, name, suggest(name, names), have)
+		}
+	}
+	for _, name := range names {
+		p := declared[name]
+		text, given := req.Params[name]
+		if !given && commonParams[name] {
+			continue // a typed common parameter takes the flag's value
+		}
+		if !given && !p.HasDefault {
+			return nil, usagef("report %s wants the parameter %s: %s; give it as -p %s=VALUE", reps[0].Name, name, p.Meaning, name)
+		}
+		if !given {
+			text = p.Default
+		}
+		v, err := parseValue(p, text)
+		if err != nil {
+			return nil, usagef("parameter %s: %v", name, err)
+		}
+		values[name] = v
+	}
+	return values, nil
+}
+
+// resolveK turns the request for k into a list, once n is known.
+func (r *runner) resolveK() error {
+	req := r.sel.req
+	spec := req.K
+	if len(spec.List) == 0 && spec.Word == "" {
+		for _, p := range r.rep.Params {
+			if p.Name == "k" && p.HasDefault {
+				var err error
+				if spec, err = ParseK(p.Default); err != nil {
+					return &HeaderError{File: r.rep.File, Line: p.Line, Message: err.Error()}
+				}
+			}
+		}
+	}
+	most := int32(max(1, min(r.sel.minN, 1<<30)))
+	switch {
+	case len(spec.List) > 0:
+		r.k = spec.List
+	case spec.Word == "max":
+		r.k = []int32{most}
+	case spec.Word == "all":
+		if most > maxK {
+			r.sel.warn("k = all would be 1 to %d; shown is 1 to %d", most, maxK)
+			most = maxK
+		}
+		for k := int32(1); k <= most; k++ {
+			r.k = append(r.k, k)
+		}
+	default:
+		r.k = slices.Compact([]int32{1, min(3, most)})
+	}
+	return nil
+}
+
+func (sel *selection) warn(format string, args ...any) {
+	sel.warnings = append(sel.warnings, fmt.Sprintf(format, args...))
+}
+
+// params picks the values of the parameters that a statement uses.
+func (r *runner) params(rep *Report, st Statement) (map[string]any, error) {
+	req := r.sel.req
+	out := map[string]any{}
+	for _, name := range st.Params {
+		if v, ok := r.own[name]; ok {
+			out[name] = v
+			continue
+		}
+		switch name {
+		case "k":
+			out[name] = r.k
+			for _, p := range rep.Params {
+				if p.Name == "k" && p.Type != "" && !strings.HasSuffix(p.Type, "[]") {
+					if len(r.k) != 1 && len(req.K.List) > 0 {
+						return nil, usagef("report %s takes one k, not %d", rep.Name, len(r.k))
+					}
+					out[name] = r.k[len(r.k)-1]
+				}
+			}
+		case "conf":
+			out[name] = req.Conf
+		case "seed":
+			out[name] = req.Seed
+		case "top":
+			out[name] = req.Top
+		case "interval":
+			out[name] = req.Interval
+		case "policy":
+			out[name] = req.Policy
+		case "pool":
+			out[name] = req.Pool
+		case "resamples":
+			n := any(int64(defaultResamples))
+			if text, ok := req.Params[name]; ok {
+				var err error
+				if n, err = parseValue(Param{Type: "BIGINT"}, text); err != nil {
+					return nil, usagef("parameter resamples: %v", err)
+				}
+			}
+			out[name] = n
+		}
+	}
+	return out, nil
+}
+
+// holds says whether a condition of "-- when …:" is met.
+func (r *runner) holds(cond string) bool {
+	switch cond {
+	case "bounds":
+		return r.sel.req.Policy == PolicyBounds
+	case "bootstrap":
+		return r.sel.req.Interval == "bootstrap"
+	case "several_runs":
+		return r.sel.pooled
+	case "weighted":
+		return r.sel.weights != nil
+	}
+	return false
+}
+
+// statements runs the used reports and then every statement of the report.
+func (r *runner) statements(ctx context.Context, res *Result) error {
+	for _, u := range r.rep.used {
+		st := u.Sections()[0]
+		params, err := r.params(u, st)
+		if err != nil {
+			return err
+		}
+		if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(u.Name)+" AS\n"+st.SQL, params); err != nil {
+			return located(u, st, 1, err)
+		}
+	}
+	for _, st := range r.rep.Statements {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(st.When)), func(cond string) bool {
+			return slices.Contains(st.When[cond], "*") && !r.holds(cond)
+		}) {
+			continue
+		}
+		params, err := r.params(r.rep, st)
+		if err != nil {
+			return err
+		}
+		cols, rows, err := r.d.table(ctx, st.SQL, params)
+		if err != nil {
+			return located(r.rep, st, 0, err)
+		}
+		if st.Kind == SectionStatement {
+			res.Sections = append(res.Sections, r.section(st, cols, rows))
+			continue
+		}
+		r.lines(res, st.Kind, rows)
+	}
+	return nil
+}
+
+// lines puts the text rows of a head, notes, warnings or foot statement where
+// they belong.
+func (r *runner) lines(res *Result, kind StatementKind, rows [][]any) {
+	for _, row := range rows {
+		text := ""
+		if len(row) > 0 {
+			text = record(row).text(0)
+		}
+		if text == "" {
+			continue
+		}
+		switch kind {
+		case HeadStatement:
+			res.Head = append(res.Head, text)
+		case NotesStatement:
+			if n := len(res.Sections); n > 0 {
+				res.Sections[n-1].Notes = append(res.Sections[n-1].Notes, text)
+			}
+		case WarningsStatement:
+			res.Warnings = append(res.Warnings, text)
+		case FootStatement:
+			res.Foot = append(res.Foot, r.command(text))
+		}
+	}
+}
+
+// command puts the named logs, if any, in place of SOURCE in a line that says
+// what to type next.
+func (r *runner) command(text string) string {
+	args := ""
+	for _, s := range r.sel.req.Sources {
+		args += " " + shellQuote(s)
+	}
+	return strings.ReplaceAll(text, " SOURCE", args)
+}
+
+func shellQuote(s string) string {
+	plain := func(c rune) bool {
+		return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-_./=:@%+,~", c)
+	}
+	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// section makes a section of a statement's rows: without the columns whose
+// condition is not met, and with those marked that the terminal leaves out.
+func (r *runner) section(st Statement, cols []sql.Column, rows [][]any) Section {
+	sec := Section{Name: st.Name, Heading: st.Heading, Chart: st.Chart, Buffered: true}
+	if sec.Heading == "" {
+		sec.Heading = r.rep.Title
+	}
+	var keep []int
+	seen := map[string]bool{}
+	for i, c := range cols {
+		gone := seen[c.Name]
+		for cond, names := range st.When {
+			gone = gone || slices.Contains(names, c.Name) && !r.holds(cond)
+		}
+		if gone {
+			continue
+		}
+		seen[c.Name] = true
+		keep = append(keep, i)
+		wide := slices.Contains(st.Wide, c.Name) ||
+			slices.Contains(st.Quiet, c.Name) && allEmpty(rows, i) ||
+			r.isGroup(c.Name) && len(rows) > 0 && allSame(rows, i)
+		sec.Columns = append(sec.Columns, Column{Name: c.Name, Type: c.Type, Kind: Kind(c.Kind), Wide: wide})
+	}
+	out := make([][]any, len(rows))
+	for i, row := range rows {
+		out[i] = make([]any, len(keep))
+		for j, at := range keep {
+			out[i][j] = row[at]
+		}
+	}
+	sec.Rows = func(yield func([]any, error) bool) {
+		for _, row := range out {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+	return sec
+}
+
+// isGroup says whether a column is one of the grouping columns. Those that do
+// not vary are no news on the terminal: the configuration line has them.
+func (r *runner) isGroup(name string) bool {
+	return name == "group" || slices.ContainsFunc(r.sel.by, func(g groupCol) bool { return g.name == name })
+}
+
+func allSame(rows [][]any, i int) bool {
+	for _, row := range rows {
+		if row[i] != rows[0][i] {
+			return false
+		}
+	}
+	return true
+}
+
+func allEmpty(rows [][]any, i int) bool {
+	for _, row := range rows {
+		switch v := row[i].(type) {
+		case nil:
+		case int64:
+			if v != 0 {
+				return false
+			}
+		case float64:
+			if v != 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// located puts the place in the report file before an error of its SQL. shift
+// is the number of lines that the runner put before the report's own.
+func located(rep *Report, st Statement, shift int, err error) error {
+	line, msg := st.Line, err.Error()
+	var se *sql.Error
+	if errors.As(err, &se) {
+		msg = se.Message
+		if se.Line > shift {
+			line += se.Line - 1 - shift
+		}
+		if inner := errors.Unwrap(se); inner != nil {
+			return fmt.Errorf("report %s: %w", rep.Name, err)
+		}
+	}
+	return fmt.Errorf("report %s: %s:%d: %s", rep.Name, rep.File, line, msg)
+}

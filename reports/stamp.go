@@ -1,0 +1,304 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// notInLog stands where no trial says what a setting was.
+const notInLog = "not in the log"
+
+// settings are the columns whose values a result's configuration names, as
+// shown, with whether several values within one group draw a warning.
+var settings = []struct {
+	column, label string
+	fixed         bool // pooled trials should agree on it
+	always        bool // shown on the configuration line even when the log lacks it
+}{
+	{"suite", "suite", false, false},
+	{"model", "model", true, true},
+	{"agent", "agent", true, false},
+	{"effort", "effort", true, false},
+	{"temperature", "temperature", true, true},
+	{"top_p", "top_p", true, false},
+	{"harness", "harness", true, false},
+	{"harness_version", "harness version", true, false},
+	{"score_name", "score", true, false},
+	{"pass_rule", "passed when", true, false},
+	{"git_commit", "commit", false, false},
+}
+
+// describe fills in what stands around the tables: configuration, head lines,
+// warnings, stamp.
+func (r *runner) describe(ctx context.Context, res *Result) error {
+	config, err := r.configuration(ctx)
+	if err != nil {
+		return err
+	}
+	sources, seed, envs, err := r.sources(ctx)
+	if err != nil {
+		return err
+	}
+	config["seed"] = seed
+	if envs {
+		if err := r.warnEnvironments(ctx); err != nil {
+			return err
+		}
+	}
+	r.warnSelection()
+	res.Head = append(res.Head, configLine(config), r.policyLine())
+	res.Warnings = append(res.Warnings, r.sel.warnings...)
+	res.Stamp = r.stamp(config, sources)
+	return nil
+}
+
+// configuration reads the values of every setting, over all groups for the
+// head line and the stamp, and per group for the warnings.
+func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
+	var cols []string
+	for _, s := range settings {
+		cols = append(cols, fmt.Sprintf("list_sort(list(DISTINCT t.%[1]s::VARCHAR))[1:6] AS v_%[1]s, count(*) FILTER (t.%[1]s IS NULL) AS n_%[1]s", s.column))
+	}
+	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, any_value(g.grp)::VARCHAR AS name, %s FROM %s%s GROUP BY g.group_no ORDER BY g.group_no",
+		strings.Join(cols, ", "), r.sel.chosen(r.sel.source()), r.sel.joinGroups(false)), nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	config := map[string]string{}
+	for i, s := range settings {
+		var every []string
+		lacking := false
+		for _, row := range rows {
+			values := record(row).list(2 + 2*i)
+			none := record(row).int(3+2*i) > 0
+			lacking = lacking || none
+			for _, v := range values {
+				if !slices.Contains(every, v) {
+					every = append(every, v)
+				}
+			}
+			if n := len(values); s.fixed && (n > 1 || n == 1 && none) {
+				r.warnMixed(s.column, values, none, len(rows) > 1, record(row).text(1))
+			}
+		}
+		slices.Sort(every)
+		config[s.column] = joinValues(every, lacking)
+	}
+	return config, nil
+}
+
+func joinValues(values []string, lacking bool) string {
+	if len(values) == 0 {
+		return notInLog
+	}
+	more := ""
+	if len(values) > 4 {
+		values, more = values[:4], " …"
+	}
+	text := strings.Join(values, ", ") + more
+	if lacking {
+		text += ", or " + notInLog
+	}
+	return text
+}
+
+func (r *runner) warnMixed(column string, values []string, none, named bool, group string) {
+	where := ""
+	if named {
+		where = " in group " + group
+	}
+	r.sel.warn("trials counted together%s differ in %s: %s; --by %s keeps them apart", where, column, joinValues(values, none),
+		strings.Join(append(r.byNames(), column), ","))
+}
+
+func (r *runner) byNames() []string {
+	var names []string
+	for _, g := range r.sel.by {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// configLine is the line that binds the numbers to a configuration.
+func configLine(config map[string]string) string {
+	var parts []string
+	for _, s := range settings {
+		v := config[s.column]
+		switch {
+		case v == notInLog && s.always:
+			parts = append(parts, s.label+": "+v)
+		case v != notInLog && s.column != "git_commit":
+			parts = append(parts, s.label+" "+v)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// policyLine says what was counted and how.
+func (r *runner) policyLine() string {
+	s := r.sel
+	parts := []string{plural(s.tasks, "task"), plural(s.trials, "trial")}
+	switch {
+	case s.ungraded == 0:
+		parts = append(parts, "all graded")
+	case s.req.Policy == PolicyExclude:
+		parts = append(parts, fmt.Sprintf("policy exclude: %s of %s left out", plural(s.ungraded, "ungraded trial"), plural(s.ungradedTasks, "task")))
+	case s.req.Policy == PolicyBounds:
+		parts = append(parts, fmt.Sprintf("policy bounds: %s of %s taken as failed and as passed", plural(s.ungraded, "ungraded trial"), plural(s.ungradedTasks, "task")))
+	default:
+		parts = append(parts, fmt.Sprintf("policy fail: %s of %s counted as failed", plural(s.ungraded, "ungraded trial"), plural(s.ungradedTasks, "task")))
+	}
+	if s.missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d planned but missing", s.missing))
+	}
+	if s.cached > 0 {
+		parts = append(parts, fmt.Sprintf("%d cached left out", s.cached))
+	}
+	if s.weights != nil {
+		parts = append(parts, "weights "+s.weights.stamp())
+	}
+	return strings.Join(parts, " · ")
+}
+
+// plural writes a number with its noun.
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.FormatInt(n, 10) + " " + noun + "s"
+}
+
+// sources reads which sources the result rests on, how seeds were set and
+// whether start states are known.
+func (r *runner) sources(ctx context.Context) ([]StampSource, string, bool, error) {
+	_, rows, err := r.d.table(ctx, `WITH used AS (SELECT batch, count(*) AS n, count(seed) AS seeds, min(seed) AS low, max(seed) AS high, count(environment_id) AS envs
+FROM selected GROUP BY batch)
+SELECT coalesce(s.source, u.batch), s.format, s.hash, u.n, u.seeds, u.low, u.high, u.envs
+FROM used AS u LEFT JOIN sources AS s ON s.batch = u.batch ORDER BY coalesce(s.source, u.batch), s.hash, u.batch`, nil)
+	if err != nil {
+		return nil, "", false, fmt.Errorf("read the sources: %w", err)
+	}
+	var out []StampSource
+	var n, seeds, low, high, envs int64
+	for _, row := range rows {
+		rec := record(row)
+		out = append(out, StampSource{Source: rec.text(0), Format: rec.text(1), Hash: rec.text(2), Rows: rec.int(3)})
+		n += rec.int(3)
+		if rec.int(4) > 0 {
+			if seeds == 0 || rec.int(5) < low {
+				low = rec.int(5)
+			}
+			if seeds == 0 || rec.int(6) > high {
+				high = rec.int(6)
+			}
+		}
+		seeds += rec.int(4)
+		envs += rec.int(7)
+	}
+	seed := notInLog
+	switch {
+	case seeds == 0:
+	case low == high && seeds == n:
+		seed = fmt.Sprintf("the same for every trial: %d", low)
+	case low == high:
+		seed = fmt.Sprintf("%d where the log has one", low)
+	default:
+		seed = fmt.Sprintf("varies from %d to %d", low, high)
+	}
+	return out, seed, envs > 0, nil
+}
+
+// warnEnvironments warns of tasks whose trials began from a few different
+// start states. A different one for each trial is an identity of the sandbox,
+// not of the state, and says nothing.
+func (r *runner) warnEnvironments(ctx context.Context) error {
+	row, err := r.d.row(ctx, `WITH task AS (SELECT group_no, suite, task_id, count(DISTINCT environment_id) AS envs, count(environment_id) AS n
+FROM selected GROUP BY group_no, suite, task_id)
+SELECT count(*) FILTER (envs > 1 AND envs < n), min(CASE WHEN envs > 1 AND envs < n THEN task_id END) FROM task`)
+	if err != nil {
+		return fmt.Errorf("compare start states: %w", err)
+	}
+	if n := row.int(0); n > 0 {
+		r.sel.warn("trials counted together differ in environment_id: %s began from several start states, the first is %s", plural(n, "task"), row.text(1))
+	}
+	return nil
+}
+
+// warnSelection says what the choice of trials did that a reader could miss.
+func (r *runner) warnSelection() {
+	s := r.sel
+	if s.pooled {
+		what := "each figure is the mean over runs on the tasks that every run has"
+		if s.req.Pool == "trial" {
+			what = "the trials of all runs are pooled as if one run had made them, which mixes tries within a run with tries across runs"
+		}
+		s.warn("a group holds up to %s: %s; add run_id to --by to see them apart", plural(s.maxRuns, "run"), what)
+		if s.req.Pool != "trial" && s.notEveryRun > 0 {
+			s.warn("%s not in every run of the group and left out of group figures", isAre(s.notEveryRun, "task"))
+		}
+	}
+	if s.notCommon > 0 {
+		if s.req.Tasks == "common" {
+			s.warn("%s not in every group and left out (--tasks common)", isAre(s.notCommon, "task"))
+		} else {
+			s.warn("groups have different task sets: %s not in every group; --tasks common compares like with like", isAre(s.notCommon, "task"))
+		}
+	}
+	if s.emptyTsk > 0 {
+		s.warn("%s without any graded trial under policy exclude", isAre(s.emptyTsk, "task"))
+	}
+	if s.zeroWeight > 0 {
+		s.warn("%s of weight 0 and left out", isAre(s.zeroWeight, "task"))
+	}
+}
+
+func isAre(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
+}
+
+// stamp binds the result to what it was computed from.
+func (r *runner) stamp(config map[string]string, sources []StampSource) *Stamp {
+	s := r.sel
+	filter := map[string]string{"by": strings.Join(r.byNames(), ","), "tasks": s.req.Tasks, "pool": s.req.Pool}
+	for _, f := range s.filterWords() {
+		if f[1] != "" {
+			filter[f[0]] = f[1]
+		}
+	}
+	if s.labels != nil {
+		filter["labels"] = s.labels.stamp()
+	}
+	params := map[string]string{
+		"conf":     strconv.FormatFloat(s.req.Conf, 'g', -1, 64),
+		"interval": s.req.Interval,
+	}
+	if s.req.Top > 0 {
+		params["top"] = strconv.FormatInt(s.req.Top, 10)
+	}
+	for name, v := range r.own {
+		params[name] = fmt.Sprint(v)
+	}
+	weights := "equal"
+	if s.weights != nil {
+		weights = s.weights.stamp()
+	}
+	var ks []string
+	for _, k := range r.k {
+		ks = append(ks, strconv.Itoa(int(k)))
+	}
+	if sources == nil {
+		sources = []StampSource{}
+	}
+	return &Stamp{
+		Version: s.req.Version, Report: r.rep.Name, Made: s.req.Now, Sources: sources,
+		Filter: filter, Parameters: params, Policy: s.req.Policy, K: strings.Join(ks, ","), Seed: s.req.Seed,
+		Tasks: s.tasks, Trials: s.trials, Ungraded: s.ungraded, UngradedTasks: s.ungradedTasks,
+		Weights: weights, Configuration: config,
+	}
+}

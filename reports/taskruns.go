@@ -1,0 +1,260 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// makeGroups numbers the groups in the order they are shown. When nobody said
+// how to group and a group holds several runs, run_id joins the grouping: old
+// runs are never pooled in silence.
+func (sel *selection) makeGroups(ctx context.Context, d *db) error {
+	if err := sel.numberGroups(ctx, d); err != nil {
+		return err
+	}
+	row, err := d.row(ctx, "SELECT count(*), max(runs) FROM selected_groups")
+	if err != nil {
+		return err
+	}
+	sel.groups, sel.maxRuns = row.int(0), row.int(1)
+	if sel.maxRuns <= 1 || sel.byGiven {
+		sel.pooled = sel.maxRuns > 1
+		return nil
+	}
+	sel.by = append(sel.by, groupCol{name: "run_id", expr: "t.run_id", runLevel: true, rollup: true})
+	i := len(sel.by) - 1
+	if err := d.exec(ctx, fmt.Sprintf("ALTER TABLE selected_cells ADD COLUMN g%d VARCHAR", i)); err != nil {
+		return err
+	}
+	if err := d.exec(ctx, fmt.Sprintf("UPDATE selected_cells SET g%d = run_id", i)); err != nil {
+		return err
+	}
+	if !sel.allRuns {
+		// The view selected compares every run-level column with its run.
+		for _, text := range []string{
+			fmt.Sprintf("ALTER TABLE selected_runs ADD COLUMN r%d VARCHAR", i),
+			fmt.Sprintf("UPDATE selected_runs SET r%d = run_id", i),
+		} {
+			if err := d.exec(ctx, text); err != nil {
+				return err
+			}
+		}
+	}
+	if err := sel.numberGroups(ctx, d); err != nil {
+		return err
+	}
+	if row, err = d.row(ctx, "SELECT count(*), max(runs) FROM selected_groups"); err != nil {
+		return err
+	}
+	sel.groups, sel.maxRuns = row.int(0), row.int(1)
+	sel.pooled = sel.maxRuns > 1
+	return nil
+}
+
+func (sel *selection) numberGroups(ctx context.Context, d *db) error {
+	var plain, order []string
+	for i, g := range sel.by {
+		col := fmt.Sprintf("g%d", i)
+		plain = append(plain, col)
+		switch g.name {
+		case "effort":
+			order = append(order, fmt.Sprintf(effortRank, col))
+		case "run_id":
+			order = append(order, "min(run_at)", col)
+		default:
+			order = append(order, col)
+		}
+	}
+	cols := append([]string{
+		grpStruct(sel.by, func(i int) string { return plain[i] }) + " AS grp",
+		// A run is one of a suite: the same name in two suites is two runs.
+		"count(DISTINCT {'s': suite, 'r': run_id}) AS runs",
+		"count(DISTINCT coalesce(suite, '')) AS suites",
+	}, plain...)
+	window, group := "", ""
+	if len(plain) > 0 {
+		window, group = "ORDER BY "+strings.Join(order, ", "), " GROUP BY "+strings.Join(plain, ", ")
+	}
+	return d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_groups AS SELECT (row_number() OVER (%s))::INTEGER AS group_no, %s FROM selected_cells%s",
+		window, strings.Join(cols, ", "), group))
+}
+
+// joinGroups gives the relation t its group.
+func (sel *selection) joinGroups(cell bool) string {
+	var on []string
+	for i, g := range sel.by {
+		expr := g.expr
+		if cell {
+			expr = fmt.Sprintf("t.g%d", i)
+		}
+		on = append(on, fmt.Sprintf("g.g%d IS NOT DISTINCT FROM %s", i, expr))
+	}
+	if len(on) == 0 {
+		return " CROSS JOIN selected_groups AS g"
+	}
+	return " JOIN selected_groups AS g ON " + strings.Join(on, " AND ")
+}
+
+// joinWeights gives the relation t its weight: the one of its suite before the
+// one that names no suite.
+func (sel *selection) joinWeights() (join, weight string) {
+	if sel.weights == nil {
+		return "", "1.0::DOUBLE"
+	}
+	return " LEFT JOIN request_weights AS w ON w.suite = t.suite AND w.task_id = t.task_id" +
+		" LEFT JOIN request_weights AS v ON v.suite IS NULL AND v.task_id = t.task_id", "coalesce(w.weight, v.weight)"
+}
+
+// pooledRun stands for run_id where the trials of several runs were added up.
+const pooledRun = "(pooled)"
+
+// makeTaskRuns applies policy, weights and pooling to the cells.
+func (sel *selection) makeTaskRuns(ctx context.Context, d *db) error {
+	if sel.req.Weights != "" {
+		f, err := readSideFile("weights", sel.req.Weights, []string{"weight"})
+		if err != nil {
+			return err
+		}
+		sel.weights = f
+		if err := f.load(ctx, d, "request_weights"); err != nil {
+			return err
+		}
+		if err := sel.refuseUnweighted(ctx, d); err != nil {
+			return err
+		}
+	}
+	join, weight := sel.joinWeights()
+	n, high := "sum(n_all)", "sum(c) + sum(ungraded)"
+	if sel.req.Policy == PolicyExclude {
+		n, high = "sum(n_all) - sum(ungraded)", "sum(c)"
+	}
+	runID := "run_id"
+	if sel.req.Pool == "trial" && sel.pooled {
+		runID = "CASE WHEN runs > 1 THEN " + quoteText(pooledRun) + " ELSE run_id END"
+	}
+	big := func(expr, name string) string { return "(" + expr + ")::BIGINT AS " + name }
+	cols := []string{
+		"group_no", "any_value(grp) AS grp", "suite", runID + " AS run_id", "task_id",
+		"max(run_at) AS run_at", "max(shape) AS shape", "max(risk) AS risk", "any_value(weight) AS weight",
+		big(n, "n"), big("sum(c)", "c"), big(high, "c_high"), big("sum(n_all) - sum(ungraded)", "graded"),
+		big("sum(ungraded)", "ungraded"), big("sum(cached)", "cached"),
+		big("sum(greatest(planned - n_all - cached, 0))", "missing"), big("sum(planned)", "planned"),
+		big("sum(errors)", "errors"), "count(*) AS runs",
+		"sum(cost_nano)::DOUBLE / 1e9 AS cost_usd", big("sum(cost_n)", "cost_n"),
+		"sum(duration_nano)::DOUBLE / 1e9 AS duration_s", big("sum(duration_n)", "duration_n"),
+		big("sum(input_tokens)", "input_tokens"), big("sum(output_tokens)", "output_tokens"),
+		big("sum(turns)", "turns"), big("sum(tool_calls)", "tool_calls"),
+	}
+	// A task of several runs is comparable only where every run has it.
+	err := d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_task_runs AS
+WITH cell AS (SELECT t.*, g.group_no, g.grp, g.runs AS runs, %s AS weight FROM selected_cells AS t%s%s),
+kept AS (SELECT * FROM cell WHERE weight IS NULL OR weight > 0),
+counted AS (SELECT %s FROM kept GROUP BY group_no, suite, %s, task_id),
+known AS (SELECT group_no, suite, count(DISTINCT coalesce(run_id, '')) AS run_count FROM counted GROUP BY group_no, suite),
+here AS (SELECT group_no, suite, task_id, count(*) AS run_count FROM counted GROUP BY group_no, suite, task_id)
+SELECT c.*, h.run_count = k.run_count AS in_every_run
+FROM counted AS c
+JOIN known AS k ON k.group_no = c.group_no AND k.suite IS NOT DISTINCT FROM c.suite
+JOIN here AS h ON h.group_no = c.group_no AND h.suite IS NOT DISTINCT FROM c.suite AND h.task_id IS NOT DISTINCT FROM c.task_id`,
+		weight, sel.joinGroups(true), join, strings.Join(cols, ", "), runID))
+	if err != nil {
+		return fmt.Errorf("count trials per task: %w", err)
+	}
+	return nil
+}
+
+// refuseUnweighted ends with an error when a task has no declared weight: any
+// stand-in for it would be a choice that nobody made.
+func (sel *selection) refuseUnweighted(ctx context.Context, d *db) error {
+	join, weight := sel.joinWeights()
+	missing, err := d.column(ctx, fmt.Sprintf("SELECT DISTINCT t.task_id FROM selected_cells AS t%s WHERE %s IS NULL ORDER BY t.task_id LIMIT 4", join, weight))
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	more := ""
+	if len(missing) == 4 {
+		missing, more = missing[:3], " and others"
+	}
+	return usagef("%s: no weight for task %s%s; give the weight 0 to leave a task out", sel.req.Weights, strings.Join(missing, ", "), more)
+}
+
+// dropTasks keeps, under --tasks common, the tasks that every group of their
+// suite has, and counts those that not every group has.
+func (sel *selection) dropTasks(ctx context.Context, d *db) error {
+	err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE selected_uncommon AS
+WITH task AS (SELECT suite, task_id, count(DISTINCT group_no) AS n FROM selected_task_runs GROUP BY suite, task_id),
+suite AS (SELECT suite, count(DISTINCT group_no) AS n FROM selected_task_runs GROUP BY suite)
+SELECT task.suite, task.task_id FROM task JOIN suite ON suite.suite IS NOT DISTINCT FROM task.suite WHERE task.n < suite.n`)
+	if err != nil {
+		return err
+	}
+	row, err := d.row(ctx, "SELECT count(*) FROM selected_uncommon")
+	if err != nil {
+		return err
+	}
+	sel.notCommon = row.int(0)
+	if sel.req.Tasks != "common" || sel.notCommon == 0 {
+		return nil
+	}
+	if err := d.exec(ctx, `DELETE FROM selected_task_runs AS t WHERE EXISTS
+(SELECT 1 FROM selected_uncommon AS u WHERE u.suite IS NOT DISTINCT FROM t.suite AND u.task_id IS NOT DISTINCT FROM t.task_id)`); err != nil {
+		return err
+	}
+	if row, err = d.row(ctx, "SELECT count(*) FROM selected_task_runs"); err != nil {
+		return err
+	}
+	if row.int(0) == 0 {
+		return fmt.Errorf("no task is in every group; without --tasks common each group shows its own tasks")
+	}
+	return nil
+}
+
+// makeSelected makes the view of single trials that matches the counts. Its
+// passed is the verdict after the policy; graded says whether the log had one.
+func (sel *selection) makeSelected(ctx context.Context, d *db) error {
+	join, weight := sel.joinWeights()
+	conds := []string{"t.cached IS NOT TRUE"}
+	if sel.req.Policy == PolicyExclude {
+		conds = append(conds, "t.passed IS NOT NULL")
+	}
+	if sel.weights != nil {
+		conds = append(conds, weight+" > 0")
+	}
+	if sel.req.Tasks == "common" && sel.notCommon > 0 {
+		conds = append(conds, "NOT EXISTS (SELECT 1 FROM selected_uncommon AS u WHERE u.suite IS NOT DISTINCT FROM t.suite AND u.task_id IS NOT DISTINCT FROM t.task_id)")
+	}
+	return d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP VIEW selected AS
+SELECT t.* REPLACE (coalesce(t.passed, false) AS passed), t.passed IS NOT NULL AS graded, %s AS weight, g.group_no, g.grp
+FROM %s%s%s WHERE %s`, weight, sel.chosen("labelled_trials"), sel.joinGroups(false), join, strings.Join(conds, " AND ")))
+}
+
+// count reads the figures that stand over every result.
+func (sel *selection) count(ctx context.Context, d *db) error {
+	row, err := d.row(ctx, `SELECT count(DISTINCT {'s': suite, 't': task_id}), sum(n)::BIGINT, sum(ungraded)::BIGINT,
+count(DISTINCT CASE WHEN ungraded > 0 THEN {'s': suite, 't': task_id} END), sum(cached)::BIGINT, sum(missing)::BIGINT,
+min(CASE WHEN n > 0 THEN n END), max(n), count(DISTINCT CASE WHEN NOT in_every_run THEN {'s': suite, 't': task_id} END),
+count(DISTINCT coalesce(suite, '')), count(DISTINCT CASE WHEN n = 0 THEN {'s': suite, 't': task_id} END)
+FROM selected_task_runs`)
+	if err != nil {
+		return err
+	}
+	for i, p := range []*int64{
+		&sel.tasks, &sel.trials, &sel.ungraded, &sel.ungradedTasks, &sel.cached, &sel.missing,
+		&sel.minN, &sel.maxN, &sel.notEveryRun, &sel.suites, &sel.emptyTsk,
+	} {
+		*p = row.int(i)
+	}
+	if sel.weights == nil {
+		return nil
+	}
+	join, weight := sel.joinWeights()
+	if row, err = d.row(ctx, fmt.Sprintf("SELECT count(DISTINCT {'s': t.suite, 't': t.task_id}) FROM selected_cells AS t%s WHERE %s = 0", join, weight)); err != nil {
+		return err
+	}
+	sel.zeroWeight = row.int(0)
+	if sel.tasks == 0 {
+		return fmt.Errorf("%s: every task that was run has the weight 0", sel.req.Weights)
+	}
+	return nil
+}
