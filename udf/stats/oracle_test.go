@@ -38,9 +38,27 @@ type suite struct {
 
 func readSuite(t *testing.T) suite {
 	t.Helper()
-	f, err := os.Open(filepath.Join(oracle, "tasks.csv"))
+	var s suite
+	ids := map[string]int{}
+	for i, r := range readCSV(t, "tasks.csv") {
+		s.task, s.shape = append(s.task, r[0]), append(s.shape, r[1])
+		s.n, s.c = append(s.n, number(t, r[2])), append(s.c, number(t, r[3]))
+		s.weight = append(s.weight, float64(number(t, r[4])))
+		s.nB, s.cB = append(s.nB, number(t, r[5])), append(s.cB, number(t, r[6]))
+		if _, ok := ids[r[1]]; !ok {
+			ids[r[1]] = len(ids)
+		}
+		s.shapeID, s.self = append(s.shapeID, ids[r[1]]), append(s.self, i)
+	}
+	return s
+}
+
+// readCSV yields the rows under the header.
+func readCSV(t *testing.T, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(oracle, name))
 	if os.IsNotExist(err) {
-		t.Skip("the reference suite tasks.csv is not there")
+		t.Skipf("the reference data %s are not there", name)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -50,26 +68,16 @@ func readSuite(t *testing.T) suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	num := func(s string) int64 {
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+	return rows[1:]
+}
+
+func number(t *testing.T, s string) int64 {
+	t.Helper()
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var s suite
-	ids := map[string]int{}
-	for i, r := range rows[1:] {
-		s.task, s.shape = append(s.task, r[0]), append(s.shape, r[1])
-		s.n, s.c = append(s.n, num(r[2])), append(s.c, num(r[3]))
-		s.weight = append(s.weight, float64(num(r[4])))
-		s.nB, s.cB = append(s.nB, num(r[5])), append(s.cB, num(r[6]))
-		if _, ok := ids[r[1]]; !ok {
-			ids[r[1]] = len(ids)
-		}
-		s.shapeID, s.self = append(s.shapeID, ids[r[1]]), append(s.self, i)
-	}
-	return s
+	return v
 }
 
 // near fails the test unless got is want within tol; a NaN wants a NaN.
