@@ -1,5 +1,206 @@
 package sql
 
-import "context"
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
 
-func (s *Session) makeViews(ctx context.Context) error { return nil }
+	"passhat/ingest/store"
+)
+
+// Views are the names of the views that every session has.
+var Views = []string{"trials", "task_runs", "runs", "sources", "rejects", "labels", "prices", "fields"}
+
+// schema holds the tables and views behind the ones that users see.
+const schema = "passhat_store"
+
+var (
+	//go:embed side_tables.sql
+	sideTablesSQL string
+	//go:embed runs.sql
+	runsSQL string
+)
+
+// makeViews makes all views. Lists of files stand in them as literals: a
+// locked session has no other way to name files, and DuckDB reads a literal
+// list's Parquet footers in parallel.
+func (s *Session) makeViews(ctx context.Context) error {
+	if err := s.registerExactSum(); err != nil {
+		return err
+	}
+	if err := s.Exec(ctx, sideTablesSQL); err != nil {
+		return fmt.Errorf("make the views: %w", err)
+	}
+	side, err := s.loadSideTables(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.makeTrials(ctx, side); err != nil {
+		return err
+	}
+	if err := s.makeTaskRuns(ctx, side); err != nil {
+		return err
+	}
+	for _, v := range []struct{ name, text string }{
+		{"runs", runsSQL},
+		{"rejects", s.rejectsSQL()},
+		{"fields", fieldsSQL()},
+	} {
+		if err := s.createView(ctx, v.name, v.text); err != nil {
+			return err
+		}
+	}
+	return s.makeUserTables(ctx)
+}
+
+func (s *Session) createView(ctx context.Context, name, text string) error {
+	if err := s.Exec(ctx, "CREATE VIEW "+name+" AS "+text); err != nil {
+		return fmt.Errorf("make the view %s: %w", name, err)
+	}
+	return nil
+}
+
+// paths returns the paths of files and notes them as readable.
+func (s *Session) paths(files []store.File) []string {
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.Path
+	}
+	s.files = append(s.files, out...)
+	return out
+}
+
+// parquet is the table function over the given files. The folders' names say
+// nothing that is not in the files, so they are not parsed.
+func parquet(paths []string) string {
+	globs := make([]string, len(paths))
+	for i, p := range paths {
+		globs[i] = literalGlob(p)
+	}
+	return "read_parquet(" + literalList(globs) + ", hive_partitioning = false)"
+}
+
+// literalGlob escapes what DuckDB would take for a pattern in a path.
+func literalGlob(path string) string {
+	return globEscape.Replace(path)
+}
+
+var globEscape = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
+
+// makeTrials makes the counted trials, with prices filled in, and over them
+// the view trials, in which labels win over what the log said: labels that are
+// added later regroup all of history.
+func (s *Session) makeTrials(ctx context.Context, side sideTables) error {
+	s.paths(s.snap.Trials())
+	counted := s.countedSQL(s.snap.Trials())
+	if err := s.createView(ctx, schema+".counted", pricedSQL(counted, side)); err != nil {
+		return err
+	}
+	cols := store.Columns()
+	return s.createView(ctx, "trials", labelledSQL(schema+".counted", cols, side))
+}
+
+// countedSQL selects every visible column of the rows that count in files.
+// Only files that can hold a trial twice are read through the window function,
+// and only files that can hold masked rows through the anti-join.
+func (s *Session) countedSQL(files []store.File) string {
+	if len(files) == 0 {
+		return emptySQL(store.Columns())
+	}
+	var names []string
+	for _, c := range store.Columns() {
+		names = append(names, Ident(c.Name))
+	}
+	var groups [4][]string
+	for _, f := range files {
+		i := 0
+		if f.Overlapping {
+			i |= 1
+		}
+		if f.Masked {
+			i |= 2
+		}
+		groups[i] = append(groups[i], f.Path)
+	}
+	var parts []string
+	for i, paths := range groups {
+		if len(paths) == 0 {
+			continue
+		}
+		text := "SELECT " + strings.Join(names, ", ") + "\nFROM " + parquet(paths) + " AS t"
+		if conds := s.maskConditions(i&2 != 0); len(conds) > 0 {
+			text += "\nWHERE " + strings.Join(conds, " AND ")
+		}
+		if i&1 != 0 {
+			text += "\nQUALIFY " + s.snap.CountedSQL()
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "\nUNION ALL\n")
+}
+
+// maskConditions leave out what was taken out of files that live on.
+func (s *Session) maskConditions(runs bool) []string {
+	var conds []string
+	if gone := s.snap.Masked(); len(gone) > 0 {
+		quoted := make([]string, len(gone))
+		for i, b := range gone {
+			quoted[i] = Literal(b)
+		}
+		conds = append(conds, "t.batch NOT IN ("+strings.Join(quoted, ", ")+")")
+	}
+	if runs {
+		conds = append(conds, `NOT EXISTS (SELECT 1 FROM `+schema+`.masked AS m WHERE m.batch = t.batch
+	AND m.suite IS NOT DISTINCT FROM t.suite AND m.run_id IS NOT DISTINCT FROM t.run_id)`)
+	}
+	return conds
+}
+
+// pricedSQL fills cost_usd from the prices where the log has tokens only, and
+// marks those rows in extra.
+func pricedSQL(counted string, side sideTables) string {
+	if !side.prices {
+		return counted
+	}
+	return `SELECT * REPLACE (
+	coalesce(t.cost_usd, (t.input_tokens * p.input + t.output_tokens * p.output) / 1e6) AS cost_usd,
+	CASE WHEN t.cost_usd IS NULL AND t.input_tokens * p.input + t.output_tokens * p.output IS NOT NULL
+		THEN json_merge_patch(coalesce(t.extra, '{}'::JSON), '{"cost_from":"prices"}'::JSON)
+		ELSE t.extra END AS extra)
+FROM (` + counted + `) AS t
+LEFT JOIN ` + schema + `.price_spans AS p
+	ON p.model = t.model AND p.since <= coalesce(t.started_at, t.run_at) AND coalesce(t.started_at, t.run_at) < p.until`
+}
+
+// labelledSQL selects cols of source with shape and risk as labelled. The join
+// is left out where there are no labels, since it would be paid by every query.
+func labelledSQL(source string, cols []store.Column, side sideTables) string {
+	names := make([]string, len(cols))
+	for i, c := range cols {
+		names[i] = "t." + Ident(c.Name)
+		if side.labels && (c.Name == "shape" || c.Name == "risk") {
+			names[i] = "coalesce(l." + c.Name + ", t." + c.Name + ") AS " + c.Name
+			if side.anySuite {
+				names[i] = "coalesce(l." + c.Name + ", g." + c.Name + ", t." + c.Name + ") AS " + c.Name
+			}
+		}
+	}
+	text := "SELECT " + strings.Join(names, ", ") + "\nFROM " + source + " AS t"
+	if side.labels {
+		text += "\nLEFT JOIN " + schema + ".labels AS l ON l.suite IS NOT DISTINCT FROM t.suite AND l.task_id = t.task_id"
+	}
+	if side.anySuite {
+		text += "\nLEFT JOIN " + schema + ".labels AS g ON g.suite IS NULL AND g.task_id = t.task_id"
+	}
+	return text
+}
+
+// emptySQL has the columns and no row.
+func emptySQL(cols []store.Column) string {
+	parts := make([]string, len(cols))
+	for i, c := range cols {
+		parts[i] = "NULL::" + c.Type + " AS " + Ident(c.Name)
+	}
+	return "SELECT " + strings.Join(parts, ", ") + " WHERE false"
+}
