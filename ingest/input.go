@@ -31,6 +31,7 @@ type Input struct {
 	limits   Limits
 	consumed int64
 	onRead   func(int) // told of raw bytes read
+	mappers  mappers
 }
 
 // Open returns the decompressed bytes from the beginning.

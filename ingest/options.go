@@ -1,6 +1,9 @@
 package ingest
 
-import "io"
+import (
+	"io"
+	"time"
+)
 
 // Pair is a NAME=VALUE of the command line.
 type Pair struct{ Name, Value string }
@@ -60,4 +63,16 @@ func (o *Options) maxRow() int {
 		return o.MaxRow
 	}
 	return 64 << 20
+}
+
+// location is the zone of times that carry none.
+func (o *Options) location() (*time.Location, error) {
+	if o.TZ == "" {
+		return time.UTC, nil
+	}
+	loc, err := time.LoadLocation(o.TZ)
+	if err != nil {
+		return nil, usagef("--tz", "there is no time zone %q: wanted a name such as Europe/Berlin or UTC", o.TZ)
+	}
+	return loc, nil
 }
