@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -188,7 +189,14 @@ func (s *Session) Lock(ctx context.Context) error {
 		return err
 	}
 	// The order matters: once external access is off, paths can't be added.
-	text := "SET allowed_paths = " + literalList(s.files) + "; " +
+	// Views name files by patterns, of which the brackets are escaped.
+	allowed := slices.Clone(s.files)
+	for _, f := range s.files {
+		if g := literalGlob(f); g != f {
+			allowed = append(allowed, g)
+		}
+	}
+	text := "SET allowed_paths = " + literalList(allowed) + "; " +
 		"SET enable_external_access = false; SET lock_configuration = true;"
 	if err := s.Exec(ctx, text); err != nil {
 		return fmt.Errorf("lock the session: %w", err)
