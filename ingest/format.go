@@ -62,7 +62,7 @@ type FieldDoc struct {
 }
 
 // Formats lists the log formats; the order is that of `passhat formats`.
-var Formats = []Format{}
+var Formats = []Format{tauBench, csvFormat, tsvFormat, parquetFormat, arrowFormat}
 
 // FormatNamed returns the format of that name.
 func FormatNamed(name string) (Format, bool) {

@@ -1,0 +1,214 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"passhat/ingest/store"
+)
+
+// This file holds what the formats parquet and arrow share.
+
+const (
+	// maxTableMemory is how much a reader of Parquet or Arrow may hold at a
+	// time, in bytes: a small hostile file can claim to unfold into anything.
+	maxTableMemory = 512 << 20
+	// maxBatchRows is how many rows a record batch may claim; columns of nulls
+	// or of one repeated value need no bytes for them.
+	maxBatchRows = 1 << 26
+)
+
+// errTableMemory is what the allocator panics with.
+var errTableMemory = fmt.Errorf("it unfolds into more than %d MiB at a time: write it in smaller row groups or record batches", maxTableMemory>>20)
+
+// boundedMemory is an allocator that refuses to hold more than its limit, by a
+// panic that safely turns into an error.
+type boundedMemory struct {
+	memory.Allocator
+	limit int64
+	held  atomic.Int64
+}
+
+func newBoundedMemory() *boundedMemory {
+	return &boundedMemory{Allocator: memory.NewGoAllocator(), limit: maxTableMemory}
+}
+
+func (m *boundedMemory) take(n int) {
+	if n < 0 || m.held.Add(int64(n)) > m.limit {
+		panic(errTableMemory)
+	}
+}
+
+func (m *boundedMemory) Allocate(size int) []byte {
+	m.take(size)
+	return m.Allocator.Allocate(size)
+}
+
+func (m *boundedMemory) Reallocate(size int, b []byte) []byte {
+	m.take(size)
+	m.held.Add(-int64(len(b)))
+	return m.Allocator.Reallocate(size, b)
+}
+
+func (m *boundedMemory) Free(b []byte) {
+	m.held.Add(-int64(len(b)))
+	m.Allocator.Free(b)
+}
+
+// safely calls f, and turns a panic inside into an error: the readers of Parquet and
+// Arrow were not written for hostile bytes.
+func safely(f func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case error:
+			err = r
+		default:
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	return f()
+}
+
+// libraryNoise is what the libraries put before and into their errors.
+var libraryNoise = regexp.MustCompile(`\b(arrow/ipc|arrow/array|arrow|parquet|runtime error|pqarrow|thrift|memory): |\*?\b(?:flatbuf|thrift|array|arrow|file|schema|format|internal)\.[A-Z]\w*`)
+
+// damaged makes an error of a library fit for a user: what is wrong, in which
+// file and where in it.
+func damaged(in *Input, kind, where string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if where != "" {
+		where += ": "
+	}
+	if errors.Is(err, errTableMemory) {
+		return fmt.Errorf("%s: %s%w", in.Name, where, errTableMemory)
+	}
+	msg := libraryNoise.ReplaceAllString(err.Error(), "")
+	if line, _, cut := strings.Cut(msg, "\n"); cut {
+		msg = line
+	}
+	if len(msg) > 200 {
+		msg = msg[:200]
+	}
+	return fmt.Errorf("%s: %sthe %s file is damaged: %s", in.Name, where, kind, strings.ToValidUTF8(msg, "\uFFFD"))
+}
+
+// tableFile is a source with random access: the file itself, or a private
+// temporary copy of its text where it is compressed.
+type tableFile struct {
+	*io.SectionReader
+	file interface {
+		io.ReaderAt
+		io.Closer
+	}
+}
+
+// Close closes the file; a temporary one is gone by then.
+func (f *tableFile) Close() error { return f.file.Close() }
+
+func openTable(in *Input) (*tableFile, error) {
+	if in.Compression == Plain {
+		raw, err := in.OpenRaw()
+		if err != nil {
+			return nil, err
+		}
+		return &tableFile{io.NewSectionReader(raw, 0, raw.Size()), raw}, nil
+	}
+	text, err := in.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close()
+	tmp, err := os.CreateTemp("", "passhat-*.table")
+	if err != nil {
+		return nil, fmt.Errorf("%s: making a temporary file to decompress into: %w", in.Name, plainPathError(err))
+	}
+	spool := &spoolFile{tmp}
+	n, err := io.Copy(tmp, text)
+	if err != nil {
+		spool.Close()
+		if strings.HasPrefix(err.Error(), in.Name) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: decompressing into a temporary file: %w", in.Name, plainPathError(err))
+	}
+	return &tableFile{io.NewSectionReader(tmp, 0, n), spool}, nil
+}
+
+// spoolFile is a temporary file that goes away when it is closed.
+type spoolFile struct{ *os.File }
+
+func (s *spoolFile) Close() error {
+	err := s.File.Close()
+	return errors.Join(err, os.Remove(s.Name()))
+}
+
+// tableReader maps the rows of one source's record batches.
+type tableReader struct {
+	in    *Input
+	m     *Mapper
+	rows  *arrowRows
+	shape *Shape
+	n     int64 // rows so far
+}
+
+func newTableReader(in *Input, opts *Options, schema *arrow.Schema) (*tableReader, error) {
+	m, err := NewMapper(in, opts)
+	if err != nil {
+		return nil, err
+	}
+	if n := schema.NumFields(); n > maxCSVColumns {
+		return nil, fmt.Errorf("%s: the table has %d columns, more than %d", in.Name, n, maxCSVColumns)
+	}
+	rows, err := newArrowRows(schema, opts.maxRow())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return &tableReader{in: in, m: m, rows: rows, shape: m.Shape(rows.names)}, nil
+}
+
+// errStopped says that the consumer wants no more.
+var errStopped = errors.New("stopped")
+
+// batch yields the rows of one record batch. Faults of the batch itself are
+// returned; yield is called outside of any recover.
+func (t *tableReader) batch(ctx context.Context, rec arrow.RecordBatch, yield func(*store.Trial, error) bool) error {
+	if rec.NumRows() > maxBatchRows {
+		return fmt.Errorf("a record batch claims %d rows", rec.NumRows())
+	}
+	for i := 0; i < int(rec.NumRows()); i++ {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		t.n++
+		err := safely(func() error {
+			vals, text, ok := t.rows.row(rec, i)
+			pos := "row " + strconv.FormatInt(t.n, 10)
+			if !ok {
+				t.m.reject(0, pos, fmt.Sprintf("the row is longer than %d MiB", t.rows.max>>20), text)
+			} else {
+				t.m.Row(t.shape, vals, 0, pos, text)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if !t.m.Drain(yield) {
+			return errStopped
+		}
+	}
+	return nil
+}

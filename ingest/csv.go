@@ -1,0 +1,257 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"passhat/ingest/store"
+)
+
+// csvFormat reads tables of delimiter-separated text with a header line.
+var csvFormat = Format{
+	Name:       "csv",
+	Doc:        "table of text with a header line, separated by comma, semicolon or bar",
+	Version:    1,
+	Lines:      true,
+	Recognised: "a header line, separated by ',', ';' or '|', that names a task and a verdict, a score, counts or a list of trials",
+	Match:      func(p *Probe) Match { return matchCSV(p, ",;|") },
+	Read: func(ctx context.Context, in *Input, opts *Options) iter.Seq2[*store.Trial, error] {
+		return readCSV(ctx, in, opts, 0)
+	},
+	Fields: ColumnFields(),
+	Notes:  csvNotes,
+}
+
+// tsvFormat is csvFormat with tabs.
+var tsvFormat = Format{
+	Name:       "tsv",
+	Doc:        "table of text with a header line, separated by tabs",
+	Version:    1,
+	Lines:      true,
+	Recognised: "a header line, separated by tabs, that names a task and a verdict, a score, counts or a list of trials",
+	Match:      func(p *Probe) Match { return matchCSV(p, "\t") },
+	Read: func(ctx context.Context, in *Input, opts *Options) iter.Seq2[*store.Trial, error] {
+		return readCSV(ctx, in, opts, '\t')
+	},
+	Fields: ColumnFields(),
+	Notes:  csvNotes,
+}
+
+var csvNotes = []string{
+	"one row is one trial, or the counts of one task (columns for successes and trials), which become that many trials",
+	"an empty cell, null, NULL and None are NULL; booleans and numbers are read in their usual spellings; a cell that is a JSON object or list is read as one",
+	"the delimiter is the one that is most frequent in the header; a first line sep=; is obeyed; quoting is that of RFC 4180: quoted cells may hold delimiters and line ends, quotes in them are doubled",
+	"a row with more or fewer cells than the header is a reject; a quote that is never closed rejects its line, not the rest of the file",
+	"two columns of one name are an error; a column without a name is called column1, column2, … by its place",
+	"the header needs no name that passhat knows when --map says where the columns are, but then the format must be named by --as",
+	"the text must be UTF-8; UTF-16 (Unicode text of spreadsheets) is refused",
+}
+
+// maxCSVColumns bounds the header; no log has as many columns.
+const maxCSVColumns = 4096
+
+// csvHeader is the first line of a table.
+type csvHeader struct {
+	delim byte
+	names []string
+	end   int64 // bytes of text up to the first row
+	lines int   // lines before the first row
+}
+
+// parseHeader reads the header at the beginning of a text. delim 0 means that
+// the header decides.
+func parseHeader(head []byte, delim byte) (h csvHeader, err error) {
+	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
+		return h, errors.New("line 1: the text is UTF-16: save it as UTF-8")
+	}
+	rest := bytes.TrimPrefix(head, []byte(utf8BOM))
+	line, _, _ := bytes.Cut(rest, []byte{'\n'})
+	if sep := trimEOL(line); len(sep) == 5 && bytes.EqualFold(sep[:4], []byte("sep=")) {
+		if delim == 0 {
+			delim = sep[4]
+		}
+		rest = rest[min(len(rest), len(line)+1):]
+		h.lines++
+	}
+	for {
+		line, _, _ = bytes.Cut(rest, []byte{'\n'})
+		if len(trimEOL(line)) > 0 || len(line) == len(rest) {
+			break
+		}
+		rest = rest[len(line)+1:]
+		h.lines++
+	}
+	if delim == 0 {
+		if delim = sniffDelim(line); delim == 0 {
+			delim = ','
+		}
+	}
+	h.delim = delim
+	s := newCSVScanner(bytes.NewReader(rest), delim, int64(len(head)-len(rest)), h.lines+1)
+	cells, err := s.next()
+	switch {
+	case err == io.EOF:
+		return h, errors.New("line 1: there is no header line")
+	case err != nil:
+		return h, fmt.Errorf("line %d: the header cannot be read: a quote is not closed", s.recLine)
+	case len(cells) > maxCSVColumns:
+		return h, fmt.Errorf("line %d: the header has %d columns, more than %d", s.recLine, len(cells), maxCSVColumns)
+	}
+	h.end, h.lines = s.offset, s.line-1
+	seen := map[string]int{}
+	for i, cell := range cells {
+		name := strings.ToValidUTF8(string(bytes.TrimSpace(cell)), "\uFFFD")
+		if name == "" {
+			name = fmt.Sprintf("column%d", i+1)
+		}
+		if j, dup := seen[name]; dup {
+			return h, fmt.Errorf("line %d: columns %d and %d of the header are both called %s", s.recLine, j+1, i+1, quoteShort([]byte(name)))
+		}
+		seen[name] = i
+		h.names = append(h.names, name)
+	}
+	return h, nil
+}
+
+// tableMatch says whether a table's column names are those of a trial log.
+func tableMatch(names []string) Match {
+	var task, verdict bool
+	for _, name := range names {
+		ref, ok := namesOf[normalName(name)]
+		if !ok {
+			continue
+		}
+		switch columns[ref.col].name {
+		case "task_id":
+			task = true
+		case "passed", "score", "scores", "successes", "list of trials":
+			verdict = true
+		}
+	}
+	if task && verdict {
+		return Generic
+	}
+	return NoMatch
+}
+
+func matchCSV(p *Probe, delims string) Match {
+	if i := skipSpace(p.Head, 0); i < len(p.Head) && (p.Head[i] == '{' || p.Head[i] == '[' || p.Head[i] == '<') {
+		return NoMatch
+	}
+	if bytes.IndexByte(p.Head[:min(len(p.Head), 4096)], 0) >= 0 {
+		return NoMatch
+	}
+	h, err := parseHeader(p.Head, 0)
+	if err != nil || len(h.names) < 2 || strings.IndexByte(delims, h.delim) < 0 {
+		return NoMatch
+	}
+	return tableMatch(h.names)
+}
+
+func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq2[*store.Trial, error] {
+	return func(yield func(*store.Trial, error) bool) {
+		m, err := NewMapper(in, opts)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s, names, closeAll, err := openCSV(in, delim)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer closeAll()
+		s.columns = len(names)
+		shape, vals := m.Shape(names), make([]Value, len(names))
+		for n := 0; ; n++ {
+			if n%1024 == 0 && ctx.Err() != nil {
+				yield(nil, ctx.Err())
+				return
+			}
+			in.Consume(s.offset)
+			cells, err := s.next()
+			var bad *csvError
+			switch {
+			case err == io.EOF:
+				in.Consume(s.offset)
+				return
+			case err == errCSVUnfinished:
+				return // it waits for the next ingest
+			case errors.As(err, &bad):
+				if !yield(nil, NewSyntaxError(in, int64(bad.line), "", bad.reason, bad.raw)) {
+					return
+				}
+				continue
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			if len(cells) != len(names) {
+				if len(cells) < len(names) && !s.ended {
+					in.Consume(s.recOffset)
+					return // the last line, cut in the middle: it waits
+				}
+				m.reject(int64(s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(names)), s.raw)
+			} else {
+				for i, cell := range cells {
+					vals[i] = csvValue(cell)
+				}
+				m.Row(shape, vals, int64(s.recLine), "", s.raw)
+			}
+			if !m.Drain(yield) {
+				return
+			}
+		}
+	}
+}
+
+// csvValue is the value of a cell.
+func csvValue(cell []byte) Value {
+	if len(cell) == 4 {
+		switch string(cell) {
+		case "null", "NULL", "None":
+			return Value{Kind: Null}
+		}
+	}
+	if n := len(cell); n >= 2 && (cell[0] == '{' && cell[n-1] == '}' || cell[0] == '[' && cell[n-1] == ']') {
+		if v, ok := JSONValue(cell); ok {
+			return v
+		}
+	}
+	return Value{Kind: Untyped, Text: cell}
+}
+
+// openCSV returns a scanner that stands before the first row to read, which in
+// a grown file is not the first of the file.
+func openCSV(in *Input, delim byte) (*csvScanner, []string, func(), error) {
+	rc, err := in.Open()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	head := make([]byte, 1<<20)
+	n, err := io.ReadFull(rc, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		rc.Close()
+		return nil, nil, nil, err
+	}
+	head = head[:n]
+	h, err := parseHeader(head, delim)
+	if err != nil {
+		rc.Close()
+		return nil, nil, nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	if in.Offset <= h.end {
+		r := io.MultiReader(bytes.NewReader(head[h.end:]), rc)
+		return newCSVScanner(r, h.delim, h.end, h.lines+1), h.names, func() { rc.Close() }, nil
+	}
+	rc.Close()
+	if rc, err = in.OpenRest(); err != nil {
+		return nil, nil, nil, err
+	}
+	return newCSVScanner(rc, h.delim, in.Offset, max(1, int(in.FirstLine))), h.names, func() { rc.Close() }, nil
+}

@@ -1,0 +1,131 @@
+package ingest
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// jsonObject collects the members of one JSON object. A key that comes again
+// replaces the earlier one.
+type jsonObject struct {
+	keys   []string
+	values [][]byte
+}
+
+// raw sets key to a value that is clean JSON already.
+func (o *jsonObject) raw(key string, value []byte) {
+	for i, k := range o.keys {
+		if k == key {
+			o.values[i] = value
+			return
+		}
+	}
+	o.keys, o.values = append(o.keys, key), append(o.values, value)
+}
+
+// add sets key to the value of a log's field, without secrets; null and secret
+// fields are left out, of very long values only the length is kept. It returns
+// what is wrong with the value, or "".
+func (o *jsonObject) add(c *cleaner, f field, key string) string {
+	if f.val.Kind == Null || c.secret(Value{String, f.keyEscaped, f.key}) {
+		return ""
+	}
+	if len(f.val.Text) > maxExtraValue {
+		o.raw(key+"_bytes", strconv.AppendInt(nil, int64(len(f.val.Text)), 10))
+		return ""
+	}
+	b, err := c.value(nil, f.val)
+	if err != nil {
+		return err.Error()
+	}
+	o.raw(key, b)
+	return ""
+}
+
+// String returns the object's text, "" when it is empty.
+func (o *jsonObject) String() string {
+	if len(o.keys) == 0 {
+		return ""
+	}
+	b := []byte{'{'}
+	for i, key := range o.keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(appendJSONText(b, key), ':'), o.values[i]...)
+	}
+	return string(append(b, '}'))
+}
+
+// memberOf returns the member of an object by its plain key; the last of
+// several wins.
+func memberOf(v Value, key string) (found Value, ok bool) {
+	if v.Kind != Object {
+		return Value{}, false
+	}
+	fields, _, _, err := scanObject(v.Text, 0, nil, nil)
+	if err != nil {
+		return Value{}, false
+	}
+	for _, f := range fields {
+		if string(f.key) == key {
+			found, ok = f.val, true
+		}
+	}
+	return found, ok
+}
+
+// scalarText is the text of an identifier: a string, or a number as written.
+func scalarText(v Value) (text, reason string) {
+	switch v.Kind {
+	case String, Untyped:
+		b, _ := v.text(nil)
+		return strings.ToValidUTF8(string(b), "\uFFFD"), ""
+	case Number, Bool:
+		return string(v.Text), ""
+	}
+	return "", "found " + v.Kind.String() + ", a string or a number is wanted"
+}
+
+// quoteShort quotes text from a log for a message, cut to 40 bytes.
+func quoteShort(b []byte) string {
+	if len(b) > 40 {
+		b = b[:40]
+		for len(b) > 0 && !utf8.RuneStart(b[len(b)-1]) {
+			b = b[:len(b)-1]
+		}
+		b = append(bytes.Clone(b), "…"...)
+	}
+	return strconv.Quote(string(b))
+}
+
+// exceptionKinds order the words by which the text of an exception tells its
+// kind; the first hit counts, so that the narrower ones come first.
+var exceptionKinds = []struct{ word, kind string }{
+	{"context length", "context_length"}, {"context_length", "context_length"}, {"context window", "context_length"},
+	{"contextwindow", "context_length"}, {"maximum context", "context_length"}, {"prompt is too long", "context_length"},
+	{"timeout", "timeout"}, {"timed out", "timeout"}, {"deadline exceeded", "timeout"},
+	{"rate limit", "infra"}, {"ratelimit", "infra"}, {"rate_limit", "infra"}, {"too many requests", "infra"},
+	{"service unavailable", "infra"}, {"serviceunavailable", "infra"}, {"internal server error", "infra"},
+	{"internalservererror", "infra"}, {"bad gateway", "infra"}, {"overloaded", "infra"}, {"connection", "infra"},
+	{"authenticat", "infra"}, {"quota", "infra"}, {"apierror", "infra"}, {"out of memory", "infra"},
+	{"content policy", "model"}, {"contentpolicy", "model"}, {"content filter", "model"},
+	{"jsondecode", "model"}, {"expecting value", "model"}, {"bad request", "model"}, {"badrequest", "model"},
+}
+
+// exceptionKind normalises the text of an exception to a value of error_type;
+// what it does not know is "agent", since the agent's code raised it.
+func exceptionKind(text string) string {
+	if len(text) > 4<<10 {
+		text = text[:4<<10]
+	}
+	low := strings.ToLower(text)
+	for _, k := range exceptionKinds {
+		if strings.Contains(low, k.word) {
+			return k.kind
+		}
+	}
+	return "agent"
+}
