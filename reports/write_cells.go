@@ -150,3 +150,11 @@ func cutBytes(s string, n int) string {
 	}
 	return s[:n]
 }
+
+// Visible makes text one harmless line: control characters and those that turn
+// the direction of text show as pictures or numbers.
+func Visible(s string) string { return visible(s) }
+
+// Suggest returns " (did you mean …?)" with the candidate nearest to word, or
+// "" when none is near.
+func Suggest(word string, candidates []string) string { return suggest(word, candidates) }
