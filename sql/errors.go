@@ -67,7 +67,6 @@ var (
 	linePlace   = regexp.MustCompile(`(?s)\n+LINE (\d+): ([^\n]*)\n([^\n]*)\^\s*`)
 	kindPrefix  = regexp.MustCompile(`^([A-Z][A-Za-z ]*?) Error: `)
 	driverWords = regexp.MustCompile(`database/sql/driver: |API error: |could not (bind parameter|execute scalar UDF|prepare query)[:\n]\s*`)
-	blanks      = regexp.MustCompile(`\s*[\r\n]+\s*`)
 )
 
 // clean turns an error of the driver about the statement text into an *Error.
@@ -132,11 +131,15 @@ func plainMessage(msg string) string {
 		}
 		msg = msg[m[1]:]
 	}
-	msg = strings.TrimSpace(msg)
-	msg = blanks.ReplaceAllString(msg, "; ")
-	msg = strings.ReplaceAll(msg, "!; ", "; ")
-	msg = strings.TrimRight(msg, "!.; ")
-	return lowerFirst(msg)
+	var lines []string
+	for _, line := range strings.FieldsFunc(msg, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "Error: ")
+		line = lowerFirst(strings.TrimRight(line, "!.; "))
+		if strings.Trim(line, "^~ ") != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // lowerFirst makes the first letter small unless the first word is all

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -71,6 +72,11 @@ func bind(st *duckdb.Stmt, names []string, values []any) error {
 		if err != nil {
 			return &Error{Message: fmt.Sprintf("parameter $%s: %v", names[i], err)}
 		}
+		if t, err := st.ParamType(i + 1); err == nil && v != nil && t == duckdb.TYPE_LIST {
+			if !isList(v) {
+				return &Error{Message: fmt.Sprintf("parameter $%s: the value %s is no list", names[i], shown(v))}
+			}
+		}
 		forms[i] = f
 		args[i] = driver.NamedValue{Ordinal: i + 1, Name: names[i], Value: f[0]}
 	}
@@ -88,7 +94,7 @@ func bind(st *duckdb.Stmt, names []string, values []any) error {
 		forms[i] = forms[i][1:]
 		args[i].Value = forms[i][0]
 	}
-	return bindError(st, names, values, err)
+	return bindError(names, values, err)
 }
 
 // tryBind binds, and turns the driver's panics about unfit lists into errors.
@@ -101,29 +107,18 @@ func tryBind(st *duckdb.Stmt, args []driver.NamedValue) (err error) {
 	return st.Bind(args)
 }
 
-// bindError names the parameter that could not be bound where that can be told.
-func bindError(st *duckdb.Stmt, names []string, values []any, err error) error {
-	for i := range names {
-		t, e := st.ParamType(i + 1)
-		if e != nil {
-			continue
-		}
-		name, ok := plainNames[t]
-		switch {
-		case t == duckdb.TYPE_LIST:
-			name, ok = "list", true
-		case t == duckdb.TYPE_DECIMAL:
-			name, ok = "DECIMAL", true
-		}
-		_, isList := listLen(values[i])
-		if ok && isList != (t == duckdb.TYPE_LIST) || len(names) == 1 {
-			if !ok {
-				name = "fitting"
-			}
-			return &Error{Message: fmt.Sprintf("parameter $%s: the value %v is no %s value", names[i], shown(values[i]), name)}
-		}
+// bindError names the parameters that may be at fault.
+func bindError(names []string, values []any, err error) error {
+	var given []string
+	for i, n := range names {
+		given = append(given, fmt.Sprintf("$%s = %s", n, shown(values[i])))
 	}
-	return &Error{Message: "a parameter's value does not fit the statement: " + clean(err, "", 0).Error()}
+	var db *duckdb.Error
+	why := "a value does not fit its place"
+	if errors.As(err, &db) {
+		why = plainMessage(db.Msg)
+	}
+	return &Error{Message: "bind " + strings.Join(given, ", ") + ": " + why}
 }
 
 func shown(v any) string {
@@ -134,22 +129,12 @@ func shown(v any) string {
 	return s
 }
 
-func listLen(v any) (int, bool) {
-	switch v := v.(type) {
-	case []int:
-		return len(v), true
-	case []int32:
-		return len(v), true
-	case []int64:
-		return len(v), true
-	case []float64:
-		return len(v), true
-	case []string:
-		return len(v), true
-	case []bool:
-		return len(v), true
+func isList(v any) bool {
+	switch v.(type) {
+	case []int, []int32, []int64, []float64, []string, []bool:
+		return true
 	}
-	return 0, false
+	return false
 }
 
 // paramForms returns the Go values in which v may be bound, the likeliest first.
