@@ -135,6 +135,27 @@ func (a *call) list(i int) (list []any, ok bool) {
 	return nil, false
 }
 
+// nullable is a list of numbers in which a NULL keeps its place, as NaN.
+func (a *call) nullable(i int) []float64 {
+	raw, ok := a.list(i)
+	if !ok {
+		a.null = true
+		return nil
+	}
+	out := make([]float64, len(raw))
+	for j, x := range raw {
+		v, ok := x.(float64)
+		switch {
+		case !ok:
+			v = math.NaN()
+		case math.IsNaN(v):
+			a.fail(i, "element %d is NaN: want a number or NULL", j+1)
+		}
+		out[j] = v
+	}
+	return out
+}
+
 // lists reads the parallel lists at the positions main (numbers; NULL there
 // leaves out the whole element), the weights (position or -1) and the keys.
 // A NULL main list makes the result NULL, a NULL weights or keys list stays nil.

@@ -226,10 +226,10 @@ func (o *overload) run(ctx context.Context, values []driver.Value) (result any, 
 	a := call{params: o.f.Params, values: values}
 	result, err = o.f.call(&a)
 	switch {
-	case a.err != nil: // found while reading the arguments, so it comes first
-		return nil, fmt.Errorf("%s: %w", o.f.Name, a.err)
-	case a.null:
+	case a.null: // whatever the other arguments are, as in any SQL function
 		return nil, nil
+	case a.err != nil:
+		return nil, fmt.Errorf("%s: %w", o.f.Name, a.err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", o.f.Name, err)
 	}

@@ -38,15 +38,6 @@ func critical(conf, df float64) float64 {
 	return math.Sqrt(df * y / (1 - y))
 }
 
-// tTail is P(T >= t) of Student's t with df degrees of freedom.
-func tTail(t, df float64) float64 {
-	half := regBeta(df/(df+t*t), df/2, 0.5) / 2
-	if t < 0 {
-		return 1 - half
-	}
-	return half
-}
-
 // chi2Tail is P(X >= x) of chi squared with df degrees of freedom.
 func chi2Tail(x, df float64) float64 {
 	if x <= 0 {
@@ -109,20 +100,6 @@ func betaQuantile(p, a, b float64) float64 {
 		x = next
 	}
 	return x
-}
-
-// logBinomial is ln C(n, x).
-func logBinomial(n, x float64) float64 {
-	if x == 0 || x == n {
-		return 0
-	}
-	return -math.Log1p(n) - mathext.Lbeta(x+1, n-x+1)
-}
-
-// binomialPMF is P(X = x) of Binomial(n, p) with 0 < p < 1.
-func binomialPMF(x, n int64, p float64) float64 {
-	fx, fn := float64(x), float64(n)
-	return math.Exp(logBinomial(fn, fx) + fx*math.Log(p) + (fn-fx)*math.Log1p(-p))
 }
 
 // binomialLower is P(X <= x) of Binomial(n, p).

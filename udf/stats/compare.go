@@ -1,0 +1,223 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// tied is the relative difference below which two rates count as equal.
+const tied = 1e-9
+
+// enoughDiscordant is the number of tasks on which A and B must differ for the
+// t interval over tasks to be trusted.
+const enoughDiscordant = 8
+
+// A PairedDiff is the weighted mean of A - B over tasks like these.
+type PairedDiff struct {
+	Diff, SE, DF          float64
+	Lower, Upper          float64
+	N                     int // tasks of positive weight
+	Improved, Worse, Tied int // tasks where A is above, below, equal to B
+	Flag                  string
+}
+
+// Paired is the mean of a[i] - b[i] with the CR2 standard error (of clusters of
+// one task where clusters is nil) and its plain t interval. Fewer than 8 tasks
+// with a difference are flagged; with fewer than 3 clusters, or a single task,
+// there is no standard error. Errors: unequal lengths, values that are not
+// finite, bad weights.
+func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, error) {
+	if err := checkConf(conf); err != nil {
+		return PairedDiff{}, err
+	}
+	if len(a) != len(b) {
+		return PairedDiff{}, fmt.Errorf("a has %d elements and b has %d: want as many", len(a), len(b))
+	}
+	for _, side := range [][]float64{a, b} {
+		if err := checkValues(side); err != nil {
+			return PairedDiff{}, err
+		}
+	}
+	d := make([]float64, len(a))
+	for i := range a {
+		if math.Abs(a[i]-b[i]) > tied*max(math.Abs(a[i]), math.Abs(b[i])) {
+			d[i] = a[i] - b[i]
+		}
+	}
+	s, err := newItems(d, weights, clusters)
+	if err != nil {
+		return PairedDiff{}, err
+	}
+	var r PairedDiff
+	for _, v := range s.v {
+		switch {
+		case v > 0:
+			r.Improved++
+		case v < 0:
+			r.Worse++
+		default:
+			r.Tied++
+		}
+	}
+	var m Mean
+	switch {
+	case len(s.v) == 0:
+		m = s.finish(math.NaN(), math.NaN(), conf, FlagNone)
+	case len(s.v) == 1:
+		m = s.finish(math.NaN(), math.NaN(), conf, FlagSingle)
+	case clusters != nil && s.groups < 3:
+		m = s.finish(math.NaN(), math.NaN(), conf, FlagFewClusters)
+	default:
+		variance, df := s.sandwich("CR2")
+		m = s.finish(s.se(variance), df, conf, "")
+	}
+	r.Diff, r.SE, r.DF, r.Lower, r.Upper, r.N, r.Flag = m.Mean, m.SE, m.DF, m.Lower, m.Upper, m.N, m.Flag
+	if r.Improved+r.Worse < enoughDiscordant && r.N > 0 {
+		r.Flag = addFlag(r.Flag, "too few discordant tasks")
+	}
+	return r, nil
+}
+
+// pairs are the tasks that both sides measure: n >= k on both, weight > 0.
+type pairs struct {
+	cA, nA, cB, nB []int64
+	w              []float64
+	total          float64
+}
+
+func newPairs(cA, nA, cB, nB []int64, weights []float64, k int64) (*pairs, error) {
+	if err := checkK(k); err != nil {
+		return nil, err
+	}
+	if k > maxSuiteK {
+		return nil, fmt.Errorf("k = %d is too large: want at most %d", k, maxSuiteK)
+	}
+	if err := checkLists(cA, nA); err != nil {
+		return nil, fmt.Errorf("side a: %w", err)
+	}
+	if err := checkLists(cB, nB); err != nil {
+		return nil, fmt.Errorf("side b: %w", err)
+	}
+	if len(cA) != len(cB) {
+		return nil, fmt.Errorf("side a has %d elements and side b has %d: want as many", len(cA), len(cB))
+	}
+	if err := checkWeights(weights, len(cA)); err != nil {
+		return nil, err
+	}
+	p := &pairs{}
+	for i := range cA {
+		w := weightAt(weights, i)
+		if nA[i] < k || nB[i] < k || w == 0 {
+			continue
+		}
+		p.cA, p.nA = append(p.cA, cA[i]), append(p.nA, nA[i])
+		p.cB, p.nB = append(p.cB, cB[i]), append(p.nB, nB[i])
+		p.w = append(p.w, w)
+		p.total += w
+	}
+	if math.IsInf(p.total, 1) {
+		return nil, fmt.Errorf("the weights are too large to sum: want a finite total")
+	}
+	return p, nil
+}
+
+// A FixedDiff is the difference A - B of the mean pass^k of these very tasks.
+type FixedDiff struct {
+	Diff, SE     float64
+	Lower, Upper float64
+	N            int // tasks with n >= k on both sides
+	Informative  int // tasks whose verdicts, exchanged between A and B, could change the difference
+}
+
+// FixedSuiteDiff is A - B on the tasks that both sides measure, with
+// SE² = SE_A² + SE_B² of FixedSuiteCI and the normal interval. A side that
+// passed or failed throughout takes the standard error of the fit with a
+// pseudo-task. Errors as of FixedSuiteCI.
+func FixedSuiteDiff(cA, nA, cB, nB []int64, weights []float64, k int64, conf float64) (FixedDiff, error) {
+	nan := math.NaN()
+	r := FixedDiff{Diff: nan, SE: nan, Lower: nan, Upper: nan}
+	if err := checkConf(conf); err != nil {
+		return r, err
+	}
+	p, err := newPairs(cA, nA, cB, nB, weights, k)
+	if err != nil || len(p.w) == 0 {
+		return r, err
+	}
+	a, err := newFixedSuite(p.cA, p.nA, p.w, k)
+	if err != nil {
+		return r, err
+	}
+	b, err := newFixedSuite(p.cB, p.nB, p.w, k)
+	if err != nil {
+		return r, err
+	}
+	seA, _ := a.se()
+	seB, _ := b.se()
+	r.N = len(p.w)
+	for _, s := range p.strata(k).of {
+		if s.variance > 0 {
+			r.Informative++
+		}
+	}
+	r.Diff, r.SE = a.theta-b.theta, math.Hypot(seA, seB)
+	half := r.SE * critical(conf, math.Inf(1))
+	r.Lower, r.Upper = max(-1, r.Diff-half), min(1, r.Diff+half)
+	return r, nil
+}
+
+// MDE is the smallest difference that a two-sided test at level alpha sees with
+// the given power: (z_{1-alpha/2} + z_power) · seDiff. alpha and power lie
+// strictly between 0 and 1, seDiff is at least 0.
+func MDE(seDiff, alpha, power float64) (float64, error) {
+	if !(seDiff >= 0) || math.IsInf(seDiff, 1) {
+		return math.NaN(), fmt.Errorf("se_diff = %v: want a finite number of at least 0", seDiff)
+	}
+	z, err := powerZ(alpha, power)
+	return z * seDiff, err
+}
+
+func powerZ(alpha, power float64) (float64, error) {
+	if !(alpha > 0 && alpha < 1) {
+		return math.NaN(), fmt.Errorf("alpha = %v: want a level between 0 and 1", alpha)
+	}
+	if !(power > 0 && power < 1) {
+		return math.NaN(), fmt.Errorf("power = %v: want a probability between 0 and 1", power)
+	}
+	return normalQuantile(power) - normalQuantile(alpha/2), nil
+}
+
+// TasksNeeded is the least number of tasks, m trials each on either side, with
+// which a difference delta of the mean is seen: the standard error squared is
+// (2(1-rho)·omega2 + 2·sigma2/m)/T, omega2 the variance of rates between tasks,
+// sigma2 the mean variance of a trial within a task, rho the correlation of a
+// task's rates between the two sides (1: the same tasks). Errors: delta not
+// positive, negative variances, m < 1, rho outside [-1, 1], bad alpha or power.
+func TasksNeeded(delta, omega2, sigma2 float64, m int64, rho, alpha, power float64) (int64, error) {
+	if !(delta > 0) || math.IsInf(delta, 1) {
+		return 0, fmt.Errorf("delta = %v: want a positive finite difference", delta)
+	}
+	for _, v := range []struct {
+		name string
+		v    float64
+	}{{"omega2", omega2}, {"sigma2", sigma2}} {
+		if !(v.v >= 0) || math.IsInf(v.v, 1) {
+			return 0, fmt.Errorf("%s = %v: want a finite variance of at least 0", v.name, v.v)
+		}
+	}
+	if m < 1 {
+		return 0, fmt.Errorf("m = %d: want at least 1 trial", m)
+	}
+	if !(rho >= -1 && rho <= 1) {
+		return 0, fmt.Errorf("rho = %v: want a correlation from -1 to 1", rho)
+	}
+	z, err := powerZ(alpha, power)
+	if err != nil {
+		return 0, err
+	}
+	tasks := (2*(1-rho)*omega2 + 2*sigma2/float64(m)) * (z / delta) * (z / delta)
+	if !(tasks < 1<<53) {
+		return 0, fmt.Errorf("delta = %v is too small: more than 2^53 tasks would be needed", delta)
+	}
+	// Rounding must not ask for one task more.
+	return max(1, int64(math.Ceil(tasks*(1-1e-12)))), nil
+}
