@@ -52,3 +52,7 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+func one2(db *gosql.DB) func(string) (any, error) {
+	return func(expr string) (any, error) { return one(db, expr) }
+}

@@ -75,25 +75,39 @@ func checkLists(c, n []int64) error {
 	return nil
 }
 
-func checkWeights(weights []float64, want int) error {
+// checkWeights returns the weights, brought near 1 where their squares could
+// overflow or vanish: only ratios of weights matter.
+func checkWeights(weights []float64, want int) ([]float64, error) {
 	if weights == nil {
-		return nil
+		return nil, nil
 	}
 	if len(weights) != want {
-		return fmt.Errorf("weights has %d elements for %d tasks: want as many", len(weights), want)
+		return nil, fmt.Errorf("weights has %d elements for %d tasks: want as many", len(weights), want)
 	}
+	largest := 0.0
 	for i, w := range weights {
 		if !(w >= 0) || math.IsInf(w, 1) {
-			return fmt.Errorf("weight %d is %v: want a finite number of at least 0", i+1, w)
+			return nil, fmt.Errorf("weight %d is %v: want a finite number of at least 0", i+1, w)
 		}
+		largest = max(largest, w)
 	}
-	return nil
+	if largest == 0 || (largest > 1e-100 && largest < 1e100) {
+		return weights, nil
+	}
+	out := make([]float64, len(weights))
+	for i, w := range weights {
+		out[i] = w / largest
+	}
+	return out, nil
 }
+
+// maxValue bounds values so that their squares can be summed.
+const maxValue = 1e150
 
 func checkValues(values []float64) error {
 	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("value %d is %v: want a finite number", i+1, v)
+		if !(math.Abs(v) <= maxValue) {
+			return fmt.Errorf("value %d is %v: want a number of at most %v in size", i+1, v, maxValue)
 		}
 	}
 	return nil

@@ -53,7 +53,8 @@ func newItems(values, weights []float64, clusters []int) (*items, error) {
 	if err := checkValues(values); err != nil {
 		return nil, err
 	}
-	if err := checkWeights(weights, len(values)); err != nil {
+	weights, err := checkWeights(weights, len(values))
+	if err != nil {
 		return nil, err
 	}
 	if err := checkClusters(clusters, len(values)); err != nil {
@@ -83,9 +84,6 @@ func newItems(values, weights []float64, clusters []int) (*items, error) {
 		s.total += w
 		s.mean += w * v
 		s.scale = max(s.scale, math.Abs(v))
-	}
-	if math.IsInf(s.total, 1) || math.IsInf(s.mean, 0) {
-		return nil, fmt.Errorf("the weights or values are too large to sum: want a finite total")
 	}
 	s.mean /= s.total
 	return s, nil

@@ -101,7 +101,8 @@ func newPairs(cA, nA, cB, nB []int64, weights []float64, k int64) (*pairs, error
 	if len(cA) != len(cB) {
 		return nil, fmt.Errorf("side a has %d elements and side b has %d: want as many", len(cA), len(cB))
 	}
-	if err := checkWeights(weights, len(cA)); err != nil {
+	weights, err := checkWeights(weights, len(cA))
+	if err != nil {
 		return nil, err
 	}
 	p := &pairs{}
@@ -114,9 +115,6 @@ func newPairs(cA, nA, cB, nB []int64, weights []float64, k int64) (*pairs, error
 		p.cB, p.nB = append(p.cB, cB[i]), append(p.nB, nB[i])
 		p.w = append(p.w, w)
 		p.total += w
-	}
-	if math.IsInf(p.total, 1) {
-		return nil, fmt.Errorf("the weights are too large to sum: want a finite total")
 	}
 	return p, nil
 }
@@ -166,14 +164,14 @@ func FixedSuiteDiff(cA, nA, cB, nB []int64, weights []float64, k int64, conf flo
 }
 
 // MDE is the smallest difference that a two-sided test at level alpha sees with
-// the given power: (z_{1-alpha/2} + z_power) · seDiff. alpha and power lie
+// the given power: (z_{1-alpha/2} + z_power) · seDiff, and 0 where power is below alpha/2. alpha and power lie
 // strictly between 0 and 1, seDiff is at least 0.
 func MDE(seDiff, alpha, power float64) (float64, error) {
 	if !(seDiff >= 0) || math.IsInf(seDiff, 1) {
 		return math.NaN(), fmt.Errorf("se_diff = %v: want a finite number of at least 0", seDiff)
 	}
 	z, err := powerZ(alpha, power)
-	return z * seDiff, err
+	return max(0, z*seDiff), err
 }
 
 func powerZ(alpha, power float64) (float64, error) {

@@ -6,13 +6,30 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// normalQuantile is the p-quantile of the standard normal distribution.
+// normalQuantile is the p-quantile of the standard normal distribution, to the
+// last digits in both tails.
 func normalQuantile(p float64) float64 {
-	// Through the smaller tail, where Erfcinv keeps its digits.
 	if p > 0.5 {
-		return math.Sqrt2 * math.Erfcinv(2*(1-p))
+		return -normalQuantile(1 - p)
 	}
-	return -math.Sqrt2 * math.Erfcinv(2*p)
+	p = max(p, math.SmallestNonzeroFloat64)
+	z := math.Sqrt2 * math.Erfinv(1-2*p)
+	if p < 1e-8 {
+		z = math.Sqrt(-2 * math.Log(p)) // too far out; Newton brings it back
+	}
+	for range 50 {
+		tail := normalTail(z)
+		density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+		if tail == 0 || density == 0 {
+			break
+		}
+		step := (math.Log(tail) - math.Log(p)) * tail / density
+		z += step
+		if math.Abs(step) <= 1e-15*math.Abs(z) {
+			break
+		}
+	}
+	return -z
 }
 
 // normalTail is P(Z >= z).

@@ -57,7 +57,8 @@ func newFixedSuite(c, n []int64, weights []float64, k int64) (*fixedSuite, error
 	if err := checkLists(c, n); err != nil {
 		return nil, err
 	}
-	if err := checkWeights(weights, len(c)); err != nil {
+	weights, err := checkWeights(weights, len(c))
+	if err != nil {
 		return nil, err
 	}
 	s := &fixedSuite{k: k}
@@ -92,9 +93,6 @@ func newFixedSuite(c, n []int64, weights []float64, k int64) (*fixedSuite, error
 		s.tasks += cl.tasks
 		s.total += cl.w
 		s.theta += cl.w * cl.theta
-	}
-	if math.IsInf(s.total, 1) {
-		return nil, fmt.Errorf("the weights are too large to sum: want a finite total")
 	}
 	s.theta /= s.total
 	return s, nil

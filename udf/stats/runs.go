@@ -125,7 +125,8 @@ func newRunGrid(c, n []int64, tasks, runs []int, weights []float64, least int64)
 	if len(tasks) != len(c) || len(runs) != len(c) {
 		return nil, fmt.Errorf("tasks has %d elements and runs has %d for %d counts: want as many", len(tasks), len(runs), len(c))
 	}
-	if err := checkWeights(weights, len(c)); err != nil {
+	weights, err := checkWeights(weights, len(c))
+	if err != nil {
 		return nil, err
 	}
 	taskID, runID := map[int]int{}, map[int]int{}

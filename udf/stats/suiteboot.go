@@ -62,6 +62,9 @@ func BootstrapSuite(c, n []int64, weights []float64, clusters []int, k int64, sc
 	if !byCluster {
 		clusters = nil
 	}
+	if weights, err = checkWeights(weights, len(c)); err != nil {
+		return none, err
+	}
 	units := bootUnits(c, n, weights, clusters, k, withTrials)
 	if len(units) < 2 && scheme != "trials" {
 		none.Estimate = s.theta
