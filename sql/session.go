@@ -39,6 +39,7 @@ type Config struct {
 // called from several goroutines; statements run one after another.
 type Session struct {
 	snap  *store.Snapshot
+	have  content
 	cfg   Config
 	db    *gosql.DB
 	conn  *gosql.Conn // the only connection: temporary tables belong to it
@@ -54,10 +55,8 @@ type Session struct {
 // Open makes a session over snap, which the caller closes after the session. A
 // nil snap is an empty store.
 func Open(ctx context.Context, snap *store.Snapshot, cfg Config) (*Session, error) {
-	if snap == nil {
-		snap = &store.Snapshot{}
-	}
-	s := &Session{snap: snap, cfg: cfg}
+	s := &Session{snap: snap, have: contentOf(snap), cfg: cfg}
+	s.files = s.have.readable()
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -142,7 +141,7 @@ func (s *Session) limit(ctx context.Context) error {
 	return nil
 }
 
-// Snapshot is what the session reads.
+// Snapshot is what the session reads; nil for an empty store.
 func (s *Session) Snapshot() *store.Snapshot { return s.snap }
 
 // Locked says whether Lock was called.

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/duckdb/duckdb-go/v2"
@@ -26,13 +25,13 @@ func (s *Session) loadSideTables(ctx context.Context) (sideTables, error) {
 	if err := s.appendRecords(); err != nil {
 		return side, fmt.Errorf("make the view sources: %w", err)
 	}
-	labels := s.sideSQL(s.snap.Labels(), store.LabelColumns(), "suite, task_id")
+	labels := s.sideSQL(s.have.labels, store.LabelColumns(), "suite, task_id")
 	if labels != "" {
 		if err := s.Exec(ctx, "INSERT INTO "+schema+".labels "+labels); err != nil {
 			return side, fmt.Errorf("read the labels: %w", err)
 		}
 	}
-	prices := s.sideSQL(s.snap.Prices(), store.PriceColumns(), `model, "from"`)
+	prices := s.sideSQL(s.have.prices, store.PriceColumns(), `model, "from"`)
 	if prices != "" {
 		if err := s.Exec(ctx, "INSERT INTO "+schema+".prices "+prices); err != nil {
 			return side, fmt.Errorf("read the prices: %w", err)
@@ -56,7 +55,6 @@ func (s *Session) sideSQL(files []store.File, cols []store.Column, key string) s
 	if len(files) == 0 {
 		return ""
 	}
-	s.paths(files)
 	var names, parts []string
 	for _, c := range cols {
 		names = append(names, Ident(c.Name))
@@ -78,7 +76,7 @@ func (s *Session) appendRecords() error {
 	if err != nil {
 		return clean(err, "", 0)
 	}
-	for _, r := range s.snap.Batches() {
+	for _, r := range s.have.records {
 		options, err := json.Marshal(r.Options)
 		if err != nil {
 			return fmt.Errorf("options of batch %s: %w", r.Batch, err)
@@ -98,10 +96,10 @@ func (s *Session) appendRecords() error {
 		return clean(err, "", 0)
 	}
 	var masked, rejects [][]driver.Value
-	for _, m := range s.snap.MaskedRuns() {
+	for _, m := range s.have.maskedRuns {
 		masked = append(masked, []driver.Value{m.Batch, textOrNull(m.Suite), textOrNull(m.RunID)})
 	}
-	for _, f := range s.snap.Rejects() {
+	for _, f := range s.have.rejects {
 		rejects = append(rejects, []driver.Value{f.Path, f.Batch})
 	}
 	if err := s.appendRows("masked", masked); err != nil {
@@ -147,19 +145,19 @@ func textOrNull(s string) any {
 
 // rejectsSQL reads the reject files, which the store writes one object a line.
 func (s *Session) rejectsSQL() string {
-	files := s.snap.Rejects()
+	files := s.have.rejects
 	if len(files) == 0 {
 		return emptySQL([]store.Column{
 			{Name: "source", Type: "VARCHAR"}, {Name: "line", Type: "BIGINT"}, {Name: "path", Type: "VARCHAR"},
 			{Name: "reason", Type: "VARCHAR"}, {Name: "raw", Type: "VARCHAR"}, {Name: "batch", Type: "VARCHAR"},
 		})
 	}
-	paths := s.paths(files)
+	paths := pathsOf(files)
 	for i, p := range paths {
 		paths[i] = literalGlob(p)
 	}
 	return "SELECT r.source, r.line, r.path, r.reason, r.raw, f.batch\n" +
-		"FROM read_json(" + literalList(slices.Clone(paths)) + ", format = 'newline_delimited', filename = 'reject_file',\n" +
+		"FROM read_json(" + literalList(paths) + ", format = 'newline_delimited', filename = 'reject_file',\n" +
 		"\tcolumns = {source: 'VARCHAR', line: 'BIGINT', path: 'VARCHAR', reason: 'VARCHAR', raw: 'VARCHAR'}) AS r\n" +
 		"JOIN " + schema + ".reject_files AS f ON f.path = r.reject_file"
 }

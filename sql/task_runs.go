@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"maps"
 	"sort"
 	"strings"
 
@@ -48,25 +49,18 @@ func (s *Session) makeTaskRuns(ctx context.Context, side sideTables) error {
 // exact only within one), those of batches without a roll-up, and those whose
 // costs are to be filled in from the prices.
 func (s *Session) liveRuns(ctx context.Context, side sideTables) (map[store.RunKey]bool, error) {
-	live := map[store.RunKey]bool{}
-	for _, key := range s.snap.Overlaps() {
-		live[key] = true
-	}
-	seen := map[store.RunKey]bool{}
-	for _, r := range s.snap.Batches() {
-		for _, run := range r.Runs {
-			if seen[run.RunKey] || r.Kind == store.KindTrials && r.TaskRuns == nil {
-				live[run.RunKey] = true
-			}
-			seen[run.RunKey] = true
+	live, seen := maps.Clone(s.have.overlaps), map[store.RunKey]bool{}
+	s.have.runs(func(r *store.Record, run store.RunKey) {
+		if seen[run] || r.TaskRuns == nil {
+			live[run] = true
 		}
-	}
-	s.paths(s.snap.TaskRuns())
-	if !side.prices || len(s.snap.TaskRuns()) == 0 {
+		seen[run] = true
+	})
+	if !side.prices || len(s.have.taskRuns) == 0 {
 		return live, nil
 	}
 	unpriced, err := s.conn.QueryContext(ctx, `SELECT DISTINCT coalesce(t.suite, ''), coalesce(t.run_id, '')
-		FROM `+parquet(pathsOf(s.snap.TaskRuns()))+` AS t
+		FROM `+parquet(pathsOf(s.have.taskRuns))+` AS t
 		SEMI JOIN `+schema+`.prices AS p ON p.model = t.model
 		WHERE t.n_cost_usd < t.n OR t.cached > 0`)
 	if err != nil {
@@ -97,14 +91,6 @@ func sortedRuns(set map[store.RunKey]bool) []store.RunKey {
 	return keys
 }
 
-func pathsOf(files []store.File) []string {
-	out := make([]string, len(files))
-	for i, f := range files {
-		out[i] = f.Path
-	}
-	return out
-}
-
 // rolledSQL is task_runs before labels.
 func (s *Session) rolledSQL(live map[store.RunKey]bool, side sideTables) string {
 	cols := taskRunColumns()
@@ -113,9 +99,9 @@ func (s *Session) rolledSQL(live map[store.RunKey]bool, side sideTables) string 
 		names = append(names, Ident(c.Name))
 	}
 	var parts []string
-	if stored := s.snap.TaskRuns(); len(stored) > 0 {
+	if stored := s.have.taskRuns; len(stored) > 0 {
 		text := "SELECT " + strings.Join(names, ", ") + "\nFROM " + parquet(pathsOf(stored)) + " AS t"
-		conds := s.maskConditions(len(s.snap.MaskedRuns()) > 0)
+		conds := s.maskConditions(len(s.have.maskedRuns) > 0)
 		if len(live) > 0 {
 			conds = append(conds, "NOT "+inLiveRuns)
 		}
@@ -140,15 +126,13 @@ const inLiveRuns = `EXISTS (SELECT 1 FROM ` + schema + `.live_runs AS v
 // filesOf returns the trial files of the batches that hold one of the runs.
 func (s *Session) filesOf(runs map[store.RunKey]bool) []store.File {
 	batches := map[string]bool{}
-	for _, r := range s.snap.Batches() {
-		for _, run := range r.Runs {
-			if runs[run.RunKey] {
-				batches[r.Batch] = true
-			}
+	s.have.runs(func(r *store.Record, run store.RunKey) {
+		if runs[run] {
+			batches[r.Batch] = true
 		}
-	}
+	})
 	var files []store.File
-	for _, f := range s.snap.Trials() {
+	for _, f := range s.have.trials {
 		if batches[f.Batch] {
 			files = append(files, f)
 		}

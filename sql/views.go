@@ -61,16 +61,6 @@ func (s *Session) createView(ctx context.Context, name, text string) error {
 	return nil
 }
 
-// paths returns the paths of files and notes them as readable.
-func (s *Session) paths(files []store.File) []string {
-	out := make([]string, len(files))
-	for i, f := range files {
-		out[i] = f.Path
-	}
-	s.files = append(s.files, out...)
-	return out
-}
-
 // parquet is the table function over the given files. The folders' names say
 // nothing that is not in the files, so they are not parsed.
 func parquet(paths []string) string {
@@ -92,8 +82,7 @@ var globEscape = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
 // the view trials, in which labels win over what the log said: labels that are
 // added later regroup all of history.
 func (s *Session) makeTrials(ctx context.Context, side sideTables) error {
-	s.paths(s.snap.Trials())
-	counted := s.countedSQL(s.snap.Trials())
+	counted := s.countedSQL(s.have.trials)
 	if err := s.createView(ctx, schema+".counted", pricedSQL(counted, side)); err != nil {
 		return err
 	}
@@ -132,8 +121,8 @@ func (s *Session) countedSQL(files []store.File) string {
 		if conds := s.maskConditions(i&2 != 0); len(conds) > 0 {
 			text += "\nWHERE " + strings.Join(conds, " AND ")
 		}
-		if i&1 != 0 {
-			text += "\nQUALIFY " + s.snap.CountedSQL()
+		if i&1 != 0 && s.have.counted != "" {
+			text += "\nQUALIFY " + s.have.counted
 		}
 		parts = append(parts, text)
 	}
@@ -143,7 +132,7 @@ func (s *Session) countedSQL(files []store.File) string {
 // maskConditions leave out what was taken out of files that live on.
 func (s *Session) maskConditions(runs bool) []string {
 	var conds []string
-	if gone := s.snap.Masked(); len(gone) > 0 {
+	if gone := s.have.maskedBatches; len(gone) > 0 {
 		quoted := make([]string, len(gone))
 		for i, b := range gone {
 			quoted[i] = Literal(b)

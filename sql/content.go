@@ -1,0 +1,69 @@
+package sql
+
+import "passhat/ingest/store"
+
+// content is what a snapshot lists, asked for once.
+type content struct {
+	records                 []store.Record
+	trials, taskRuns        []store.File
+	labels, prices, rejects []store.File
+	overlaps                map[store.RunKey]bool
+	masked                  map[store.Mask]bool
+	maskedRuns              []store.Mask
+	maskedBatches           []string
+	counted                 string // condition for QUALIFY
+}
+
+// contentOf reads snap; nil is an empty store.
+func contentOf(snap *store.Snapshot) content {
+	c := content{overlaps: map[store.RunKey]bool{}, masked: map[store.Mask]bool{}}
+	if snap == nil {
+		return c
+	}
+	c.records, c.trials, c.taskRuns = snap.Batches(), snap.Trials(), snap.TaskRuns()
+	c.labels, c.prices, c.rejects = snap.Labels(), snap.Prices(), snap.Rejects()
+	c.maskedRuns, c.maskedBatches = snap.MaskedRuns(), snap.Masked()
+	for _, k := range snap.Overlaps() {
+		c.overlaps[k] = true
+	}
+	for _, m := range c.maskedRuns {
+		c.masked[m] = true
+	}
+	if len(c.overlaps) > 0 {
+		c.counted = snap.CountedSQL()
+	}
+	return c
+}
+
+// runs calls f for every live run of every batch of trials.
+func (c *content) runs(f func(r *store.Record, run store.RunKey)) {
+	for i := range c.records {
+		r := &c.records[i]
+		if r.Kind != store.KindTrials {
+			continue
+		}
+		for _, run := range r.Runs {
+			if !c.masked[store.Mask{Batch: r.Batch, RunKey: run.RunKey}] {
+				f(r, run.RunKey)
+			}
+		}
+	}
+}
+
+// pathsOf returns the paths of files.
+func pathsOf(files []store.File) []string {
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.Path
+	}
+	return out
+}
+
+// readable returns every path that the views read.
+func (c *content) readable() []string {
+	var out []string
+	for _, files := range [][]store.File{c.trials, c.taskRuns, c.labels, c.prices, c.rejects} {
+		out = append(out, pathsOf(files)...)
+	}
+	return out
+}
