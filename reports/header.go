@@ -16,7 +16,7 @@ var (
 	reColumn = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 	reParam  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\s+([A-Za-z]+(?:\([0-9, ]*\))?(?:\[\])?))?(?:\s*=\s*('(?:[^']|'')*'|\S+))?(?:\s+(.*))?$`)
 	// A directive is a word, for "when" a second one, and a colon.
-	reDirective = regexp.MustCompile(`^--\s?(title|param|section|notes|head|warnings|foot|chart|uses|wide|quiet|when [a-z_]+):(.*)$`)
+	reDirective = regexp.MustCompile(`^--\s?(title|param|section|notes|head|warnings|foot|chart|uses|wide|quiet|hide|when [a-z_]+):(.*)$`)
 	// A misspelt directive would else become description in silence.
 	reLikely = regexp.MustCompile(`^--\s?([a-z]+):`)
 )
@@ -74,7 +74,7 @@ func (p *parser) line(n int, line string) error {
 	comment := strings.HasPrefix(trimmed, "--")
 	if comment && !p.sawSQL {
 		if m := reLikely.FindStringSubmatch(trimmed); m != nil && p.started {
-			known := []string{"title", "param", "section", "notes", "head", "warnings", "foot", "chart", "uses", "wide", "quiet"}
+			known := []string{"title", "param", "section", "notes", "head", "warnings", "foot", "chart", "uses", "wide", "quiet", "hide"}
 			if hint := suggest(m[1], known); hint != "" {
 				return p.fail(n, "unknown directive %q%s", m[1], hint)
 			}
@@ -196,6 +196,8 @@ func (p *parser) ofStatement(n int, word, rest string) error {
 		p.cur.When[cond] = append(p.cur.When[cond], cols...)
 	case word == "wide":
 		p.cur.Wide = append(p.cur.Wide, cols...)
+	case word == "hide":
+		p.cur.Hide = append(p.cur.Hide, cols...)
 	default:
 		p.cur.Quiet = append(p.cur.Quiet, cols...)
 	}
@@ -298,7 +300,7 @@ func (p *parser) finish() error {
 		return p.fail(st.Line, "%s %s does not begin with SELECT or WITH", st.Kind, st.Name)
 	}
 	st.SQL = strings.TrimRight(text[:sc.last], " \t\n")
-	st.Params = sc.params
+	st.Params, st.tables = sc.params, sc.tables
 	p.r.Statements = append(p.r.Statements, *st)
 	return nil
 }

@@ -6,20 +6,24 @@ import "strings"
 // comments. It knows as much of SQL as is needed to find $name parameters and
 // statement ends, and nothing more.
 type sqlScan struct {
-	params []string // $names in order of first appearance
-	words  []string // bare words of the code, upper case, outside parentheses
-	semis  []int    // offsets of ; outside strings and comments
-	last   int      // end of the last byte of code
+	params []string        // $names in order of first appearance
+	words  []string        // bare words of the code, upper case, outside parentheses
+	tables map[string]bool // names behind FROM or JOIN, lower case
+	semis  []int           // offsets of ; outside strings and comments
+	last   int             // end of the last byte of code
 }
 
 func scanSQL(text string) sqlScan {
-	var s sqlScan
+	s := sqlScan{tables: map[string]bool{}}
 	seen := map[string]bool{}
-	depth := 0
+	depth, before := 0, ""
 	for i := 0; i < len(text); {
 		if end := skipQuoted(text, i); end > i {
 			if text[i] != '-' && text[i] != '/' {
 				s.last = end
+			}
+			if text[i] == '"' && (before == "FROM" || before == "JOIN") {
+				s.tables[strings.ToLower(strings.Trim(text[i:end], `"`))] = true
 			}
 			i = end
 			continue
@@ -43,8 +47,13 @@ func scanSQL(text string) sqlScan {
 			depth--
 		case isWord(c):
 			end := wordEnd(text, i)
+			word := strings.ToUpper(text[i:end])
+			if before == "FROM" || before == "JOIN" {
+				s.tables[strings.ToLower(word)] = true
+			}
+			before = word
 			if depth == 0 {
-				s.words = append(s.words, strings.ToUpper(text[i:end]))
+				s.words = append(s.words, word)
 			}
 			i, s.last = end, end
 			continue

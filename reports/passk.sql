@@ -1,3 +1,147 @@
 -- title: Reliability per group and k
--- placeholder
-SELECT 1 AS k
+-- How often does one try pass, how often at least one of k (pass@k), how often
+-- all k (pass^k)? Everything is computed per task and then averaged over tasks.
+--
+-- lower and upper are for tasks like these (other tasks of the kind, other
+-- trials); fixed_lower and fixed_upper for these very tasks with new trials. gap
+-- is pass@k − pass^k: what retrying gains over what repeating loses.
+-- stable_pass, flaky_tasks and stable_fail count the tasks that passed always,
+-- sometimes and never.
+-- param: k     attempts asked about
+-- param: conf  level of the intervals
+-- section: passk Reliability per group and k
+-- wide: flakiness se df method flag fixed_se fixed_method run_effect_p not_estimable_weight
+-- quiet: not_estimable ungraded missing cost_per_trial
+-- hide: group_no alternative
+-- when weighted: not_estimable_weight mean_equal pass_hat_k_equal
+-- when bounds: pass_hat_k_low pass_hat_k_high
+-- when several_runs: runs pass_hat_k_across run_effect_p
+WITH cell AS (
+	SELECT t.*, ks.k, c / nullif(n, 0) AS rate,
+		pass_at_k(c, n, ks.k) AS at_k, pass_hat_k(c, n, ks.k) AS hat_k, pass_hat_k(c_high, n, ks.k) AS high_k,
+		pass_hat_k(c, CASE WHEN $policy::VARCHAR = 'exclude' THEN n + ungraded ELSE n - ungraded END, ks.k) AS other_k
+	FROM selected_task_runs AS t CROSS JOIN (SELECT unnest($k::INTEGER[]) AS k) AS ks
+	WHERE in_every_run AND n > 0
+),
+-- A task over the runs of its group: the mean of its runs' estimates, and no
+-- estimate unless every run has the trials for it.
+task AS (
+	SELECT group_no, k, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight,
+		count(*) AS cells, sum(runs) AS runs, min(n) AS n_min, max(n) AS n_max,
+		sum(n) AS n, sum(c) AS c, sum(ungraded) AS ungraded, sum(missing) AS missing,
+		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n,
+		mean_se(list(rate ORDER BY run_id), NULL).mean AS rate,
+		mean_se(list(flakiness(cell.c, cell.n) ORDER BY run_id), NULL).mean AS flake,
+		CASE WHEN min(n) >= k THEN mean_se(list(at_k ORDER BY run_id), NULL).mean END AS at_k,
+		CASE WHEN min(n) >= k THEN mean_se(list(hat_k ORDER BY run_id), NULL).mean END AS hat_k,
+		CASE WHEN min(n) >= k THEN mean_se(list(high_k ORDER BY run_id), NULL).mean END AS high_k,
+		CASE WHEN min(n) >= k THEN mean_se(list(other_k ORDER BY run_id), NULL).mean END AS other_k,
+		list(c ORDER BY run_id) AS c_list, list(n ORDER BY run_id) AS n_list, list(run_id ORDER BY run_id) AS run_list
+	FROM cell GROUP BY group_no, k, suite, task_id
+),
+listed AS (
+	SELECT group_no, k, any_value(grp) AS grp, max(runs) AS runs, max(cells) AS cells,
+		count(*) AS tasks, min(n_min) AS n_min, max(n_max) AS n_max,
+		count(*) FILTER (hat_k IS NULL) AS not_estimable,
+		sum(n)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing,
+		count(*) FILTER (c = n) AS stable_pass, count(*) FILTER (c > 0 AND c < n) AS flaky_tasks,
+		count(*) FILTER (c = 0) AS stable_fail,
+		sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n)::DOUBLE, 0) AS cost_per_trial,
+		min(suite) IS NOT DISTINCT FROM max(suite) AS one_suite,
+		list(weight ORDER BY suite, task_id) AS weights,
+		list(rate ORDER BY suite, task_id) AS rates,
+		list(flake ORDER BY suite, task_id) AS flakes,
+		list(at_k ORDER BY suite, task_id) AS at_ks,
+		list(hat_k ORDER BY suite, task_id) AS hat_ks,
+		list(high_k ORDER BY suite, task_id) AS high_ks,
+		list(other_k ORDER BY suite, task_id) AS other_ks,
+		list(CASE WHEN hat_k IS NULL THEN 1.0 ELSE 0.0 END ORDER BY suite, task_id) AS gone,
+		flatten(list(c_list ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS cs,
+		flatten(list(n_list ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS ns,
+		flatten(list(list_resize([weight], cells, weight) ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS ws,
+		flatten(list(run_list ORDER BY suite, task_id) FILTER (cells > 1 AND hat_k IS NOT NULL)) AS run_keys,
+		flatten(list(list_resize([task_id], cells, task_id) ORDER BY suite, task_id) FILTER (cells > 1 AND hat_k IS NOT NULL)) AS task_keys
+	FROM task GROUP BY group_no, k
+),
+estimated AS (
+	SELECT *, mean_se(rates, weights).mean AS mean, mean_se(rates, NULL).mean AS mean_equal,
+		mean_se(at_ks, weights).mean AS pass_at_k, mean_se(high_ks, weights).mean AS high, mean_se(other_ks, weights).mean AS other,
+		pass_ci(hat_ks, weights, NULL, $conf::DOUBLE) AS population, mean_se(hat_ks, NULL).mean AS pass_hat_k_equal,
+		fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE) AS fixed,
+		CASE WHEN cells > 1 AND one_suite THEN run_ci(cs, ns, task_keys, run_keys, ws, k, 'within', $conf::DOUBLE) END AS within,
+		CASE WHEN cells > 1 AND one_suite THEN run_ci(cs, ns, task_keys, run_keys, ws, k, 'across', $conf::DOUBLE) END AS across,
+		CASE WHEN cells > 1 AND one_suite THEN run_effect(cs, ns, task_keys, run_keys) END AS effect
+	FROM listed
+)
+SELECT unnest(grp), group_no, k, runs, tasks, n_min, n_max, not_estimable, trials, ungraded, missing,
+	mean, pass_at_k, population.mean AS pass_hat_k, pass_at_k - population.mean AS gap,
+	population.lower AS lower, population.upper AS upper,
+	CASE WHEN within.se > 0 THEN greatest(within.lower, 0) ELSE fixed.lower END AS fixed_lower,
+	CASE WHEN within.se > 0 THEN least(within.upper, 1) ELSE fixed.upper END AS fixed_upper,
+	stable_pass, flaky_tasks, stable_fail, cost_per_trial,
+	population.mean AS pass_hat_k_low, high AS pass_hat_k_high,
+	mean_equal, pass_hat_k_equal, across.estimate AS pass_hat_k_across,
+	mean_se(flakes, weights).mean AS flakiness, population.se AS se, population.df AS df, population.method AS method, population.flag AS flag,
+	CASE WHEN within.se > 0 THEN within.se ELSE fixed.se END AS fixed_se,
+	CASE WHEN within.se > 0 THEN 'other runs, t(R-1)' WHEN cells > 1 THEN fixed.method || ', within these runs' ELSE fixed.method END AS fixed_method,
+	effect.p AS run_effect_p, mean_se(gone, weights).mean AS not_estimable_weight, other AS alternative
+FROM estimated
+ORDER BY group_no, k
+-- notes:
+WITH told AS (
+	SELECT p.group_no, any_value(g.label) AS label, any_value(tasks) AS tasks, any_value(stable_pass) AS stable_pass,
+		any_value(flaky_tasks) AS flaky_tasks, any_value(stable_fail) AS stable_fail, any_value(n_min) AS n_min, any_value(n_max) AS n_max,
+		any_value(fixed_method) AS fixed_method
+	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no GROUP BY p.group_no
+),
+per_k AS (
+	SELECT k, min(tasks) FILTER (n_min = k AND n_max = k) AS draws, max(not_estimable) AS not_estimable, max(n_min) AS n
+	FROM passk GROUP BY k
+)
+SELECT note FROM (
+	SELECT 1 AS part, group_no AS place, CASE WHEN label = '' THEN '' ELSE label || ': ' END || stable_pass || ' of ' || tasks || ' tasks always passed'
+		|| CASE WHEN stable_pass > 0 THEN '; with n = ' || n_min || CASE WHEN n_max > n_min THEN ' (the fewest)' ELSE '' END
+			|| ' that bounds each one''s true rate only above '
+			|| printf('%.2f (%g %%)', clopper_pearson_ci(n_min, n_min, $conf::DOUBLE).lower, 100 * $conf::DOUBLE) ELSE '' END
+		|| '; ' || CASE WHEN n_max = 1 THEN 'flakiness is not measured with n = 1' ELSE flaky_tasks || ' were flaky' END
+		|| '; ' || stable_fail || ' never passed' AS note
+	FROM told WHERE group_no <= 12
+	UNION ALL
+	SELECT 2, k, CASE k WHEN 1 THEN 'k = 1 is the mean of single tries: it says how often a try passes, nothing about repeating it'
+		ELSE 'k = 2 says little about repetition: a task that passes 9 times in 10 still shows 0.81' END
+	FROM per_k WHERE k <= 2
+	UNION ALL
+	SELECT 3, k, 'k = ' || k || ' = n: every task is one draw, all passed or not; its pass^k is 0 or 1'
+	FROM per_k WHERE draws IS NOT NULL AND k > 1
+	UNION ALL
+	SELECT 4, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || p.not_estimable || ' of ' || p.tasks
+		|| ' tasks have fewer than ' || p.k || ' trials: pass^' || p.k || ' is over the others'
+	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no WHERE p.not_estimable > 0 AND p.group_no <= 12
+	UNION ALL
+	SELECT 5, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END
+		|| printf('policy %s would give pass^%d = %.4f instead of %.4f', CASE WHEN $policy::VARCHAR = 'exclude' THEN 'fail' ELSE 'exclude' END, p.k, p.alternative, p.pass_hat_k)
+	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no
+	WHERE p.ungraded > 0 AND p.alternative IS DISTINCT FROM p.pass_hat_k AND p.alternative IS NOT NULL AND p.group_no <= 12
+	UNION ALL
+	SELECT 6, 0, 'lower and upper: tasks like these; fixed_lower and fixed_upper: these tasks, new trials'
+		|| CASE WHEN bool_or(fixed_method LIKE '%within these runs') THEN ' within these runs (fewer than 3 runs cannot show how nights differ)'
+			WHEN bool_or(fixed_method LIKE 'other runs%') THEN ' in other runs (t over the values of the runs)' ELSE '' END
+	FROM told
+) ORDER BY part, place, note
+-- warnings:
+SELECT CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || w.text
+FROM (
+	SELECT group_no, 1 AS part, min(k) AS k, 'only ' || any_value(tasks) || CASE WHEN any_value(tasks) = 1 THEN ' task' ELSE ' tasks' END
+		|| ': the interval for tasks like these is rough' AS text
+	FROM passk WHERE tasks < 10 GROUP BY group_no
+	UNION ALL
+	SELECT group_no, 2, k, 'k = ' || k || ': ' || flag FROM passk WHERE flag IS NOT NULL
+) AS w JOIN selected_groups AS g ON g.group_no = w.group_no
+WHERE w.group_no <= 12
+ORDER BY w.group_no, w.part, w.k, w.text
+-- foot:
+SELECT line FROM (VALUES
+	(1, 'passhat report tasks SOURCE     which tasks fail, worst first, with a transcript of a failure'),
+	(2, 'passhat report curve SOURCE     pass@k and pass^k for every k'),
+	(3, 'passhat report shapes SOURCE    which kinds of task fail')) AS f(place, line)
+ORDER BY place

@@ -15,6 +15,7 @@ type selection struct {
 	by       []groupCol
 	byGiven  bool
 	filter   string // condition over the relation t
+	partial  bool   // the filter may take some trials of a task and leave others
 	rollup   bool   // counts come from task_runs rather than from trials
 	labels   *sideFile
 	weights  *sideFile
@@ -55,6 +56,7 @@ func prepare(ctx context.Context, d *db, req Request) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
+	sel.partial = !whereRollup
 	sel.rollup = whereRollup && !slices.ContainsFunc(sel.by, func(g groupCol) bool { return !g.rollup })
 	for _, step := range []func(context.Context, *db) error{
 		sel.makeLabelled, sel.makeRuns, sel.makeCells, sel.makeGroups,
@@ -172,14 +174,15 @@ func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 	default:
 		sel.filter += " AND run_id = " + quoteText(sel.req.Runs)
 	}
-	cols := "t.suite, t.run_id"
+	cols, keys := "t.suite, t.run_id", "t.suite, t.run_id"
 	for i, g := range sel.by {
 		if g.runLevel {
 			cols += fmt.Sprintf(", %s AS r%d", g.expr, i)
+			keys += ", " + g.expr
 		}
 	}
-	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT %s, max(t.run_at) AS run_at FROM %s GROUP BY ALL%s",
-		cols, sel.filtered(sel.source()), choose))
+	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT %s, max(t.run_at) AS run_at FROM %s GROUP BY %s%s",
+		cols, sel.filtered(sel.source()), keys, choose))
 	if err != nil {
 		return sel.filterError(err)
 	}
@@ -256,16 +259,16 @@ var counted = []struct{ name, fromRollup, fromTrials string }{
 	{"ungraded", "sum(t.ungraded)", "count(*) FILTER (t.passed IS NULL AND t.cached IS NOT TRUE)"},
 	{"cached", "sum(t.cached)", "count(*) FILTER (t.cached IS TRUE)"},
 	{"errors", "sum(t.errors)", "count(t.error_type) FILTER (t.cached IS NOT TRUE)"},
-	{"cost_n", "sum(t.cost_n)", "count(t.cost_usd) FILTER (t.cached IS NOT TRUE)"},
-	{"duration_n", "sum(t.duration_n)", "count(t.duration_s) FILTER (t.cached IS NOT TRUE)"},
-	{"input_tokens", "sum(t.input_tokens)", "sum(t.input_tokens) FILTER (t.cached IS NOT TRUE)"},
-	{"output_tokens", "sum(t.output_tokens)", "sum(t.output_tokens) FILTER (t.cached IS NOT TRUE)"},
-	{"turns", "sum(t.turns)", "sum(t.turns) FILTER (t.cached IS NOT TRUE)"},
-	{"tool_calls", "sum(t.tool_calls)", "sum(t.tool_calls) FILTER (t.cached IS NOT TRUE)"},
-	{"cost_nano", "sum(TRY_CAST(round(t.cost_usd * 1e9) AS HUGEINT))",
-		"sum(TRY_CAST(round(t.cost_usd * 1e9) AS HUGEINT)) FILTER (t.cached IS NOT TRUE)"},
-	{"duration_nano", "sum(TRY_CAST(round(t.duration_s * 1e9) AS HUGEINT))",
-		"sum(TRY_CAST(round(t.duration_s * 1e9) AS HUGEINT)) FILTER (t.cached IS NOT TRUE)"},
+	{"cost_n", "sum(t.n_cost_usd)", "count(t.cost_usd) FILTER (t.cached IS NOT TRUE)"},
+	{"duration_n", "sum(t.n_duration_s)", "count(t.duration_s) FILTER (t.cached IS NOT TRUE)"},
+	{"input_tokens", "sum(t.sum_input_tokens)", "sum(t.input_tokens) FILTER (t.cached IS NOT TRUE)"},
+	{"output_tokens", "sum(t.sum_output_tokens)", "sum(t.output_tokens) FILTER (t.cached IS NOT TRUE)"},
+	{"turns", "sum(t.sum_turns)", "sum(t.turns) FILTER (t.cached IS NOT TRUE)"},
+	{"tool_calls", "sum(t.sum_tool_calls)", "sum(t.tool_calls) FILTER (t.cached IS NOT TRUE)"},
+	{"cost_nano", "sum(TRY_CAST(round(t.sum_cost_usd * 1e9) AS BIGINT))",
+		"sum(TRY_CAST(round(t.cost_usd * 1e9) AS BIGINT)) FILTER (t.cached IS NOT TRUE)"},
+	{"duration_nano", "sum(TRY_CAST(round(t.sum_duration_s * 1e9) AS BIGINT))",
+		"sum(TRY_CAST(round(t.duration_s * 1e9) AS BIGINT)) FILTER (t.cached IS NOT TRUE)"},
 }
 
 // makeCells counts per run, task and group: one pass over the source.
@@ -277,7 +280,9 @@ func (sel *selection) makeCells(ctx context.Context, d *db) error {
 	cols = append(cols, "t.suite AS suite", "t.run_id AS run_id", "t.task_id AS task_id",
 		"max(t.run_at) AS run_at", "max(t.shape) AS shape", "max(t.risk) AS risk")
 	planned := "max(t.planned_trials)"
-	if slices.ContainsFunc(sel.by, func(g groupCol) bool { return g.splits }) {
+	if sel.partial || slices.ContainsFunc(sel.by, func(g groupCol) bool { return g.splits }) {
+		// Only some trials of a task are looked at: what was planned for the
+		// task cannot be held against them.
 		planned = "NULL::INTEGER"
 	}
 	cols = append(cols, planned+" AS planned")
@@ -286,11 +291,8 @@ func (sel *selection) makeCells(ctx context.Context, d *db) error {
 		if sel.rollup {
 			expr = m.fromRollup
 		}
-		typ := "BIGINT"
-		if strings.HasSuffix(m.name, "_nano") {
-			typ = "HUGEINT"
-		}
-		cols = append(cols, fmt.Sprintf("(%s)::%s AS %s", expr, typ, m.name))
+		// A sum too large for its type is no count anybody can use.
+		cols = append(cols, fmt.Sprintf("TRY_CAST(%s AS BIGINT) AS %s", expr, m.name))
 	}
 	// Grouped by plain columns: by a struct the same takes an eighth longer.
 	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_cells AS SELECT %s FROM %s GROUP BY ALL",

@@ -63,9 +63,13 @@ type Statement struct {
 	// Wide names columns that the terminal table leaves out; Quiet those it
 	// leaves out when no row has anything but NULL or zero in them.
 	Wide, Quiet []string
+	// Hide names columns that only the statements after a section see.
+	Hide []string
 	// When maps a condition to the columns that stand only under it; the
 	// column "*" is the whole statement.
 	When map[string][]string
+
+	tables map[string]bool // names behind FROM or JOIN, lower case
 }
 
 // Sections returns the statements that become tables.

@@ -224,7 +224,7 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 			return located(u, st, 1, err)
 		}
 	}
-	for _, st := range r.rep.Statements {
+	for i, st := range r.rep.Statements {
 		if slices.ContainsFunc(slices.Collect(maps.Keys(st.When)), func(cond string) bool {
 			return slices.Contains(st.When[cond], "*") && !r.holds(cond)
 		}) {
@@ -234,7 +234,14 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		if err != nil {
 			return err
 		}
-		cols, rows, err := r.d.table(ctx, st.SQL, params)
+		text := st.SQL
+		if r.readLater(st, r.rep.Statements[i+1:]) {
+			if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(st.Name)+" AS\n"+st.SQL, params); err != nil {
+				return located(r.rep, st, 1, err)
+			}
+			text, params = "SELECT * FROM "+quoteName(st.Name), nil
+		}
+		cols, rows, err := r.d.table(ctx, text, params)
 		if err != nil {
 			return located(r.rep, st, 0, err)
 		}
@@ -245,6 +252,14 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		r.lines(res, st.Kind, rows)
 	}
 	return nil
+}
+
+// readLater says whether a later head, notes, warnings or foot statement reads
+// the section as a table of its name.
+func (r *runner) readLater(st Statement, later []Statement) bool {
+	return st.Kind == SectionStatement && slices.ContainsFunc(later, func(l Statement) bool {
+		return l.Kind != SectionStatement && l.tables[st.Name]
+	})
 }
 
 // lines puts the text rows of a head, notes, warnings or foot statement where
@@ -303,7 +318,7 @@ func (r *runner) section(st Statement, cols []sql.Column, rows [][]any) Section 
 	var keep []int
 	seen := map[string]bool{}
 	for i, c := range cols {
-		gone := seen[c.Name]
+		gone := seen[c.Name] || slices.Contains(st.Hide, c.Name)
 		for cond, names := range st.When {
 			gone = gone || slices.Contains(names, c.Name) && !r.holds(cond)
 		}

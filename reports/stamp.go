@@ -60,16 +60,16 @@ func (r *runner) describe(ctx context.Context, res *Result) error {
 func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 	var cols []string
 	for _, s := range settings {
-		cols = append(cols, fmt.Sprintf("list_sort(list(DISTINCT t.%[1]s::VARCHAR))[1:6] AS v_%[1]s, count(*) FILTER (t.%[1]s IS NULL) AS n_%[1]s", s.column))
+		cols = append(cols, fmt.Sprintf("list_sort(list(DISTINCT t.%[1]s::VARCHAR) FILTER (t.%[1]s IS NOT NULL))[1:6] AS v_%[1]s, count(*) FILTER (t.%[1]s IS NULL) AS n_%[1]s", s.column))
 	}
-	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, any_value(g.grp)::VARCHAR AS name, %s FROM %s%s GROUP BY g.group_no ORDER BY g.group_no",
+	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, any_value(g.label) AS name, %s FROM %s%s GROUP BY g.group_no ORDER BY g.group_no",
 		strings.Join(cols, ", "), r.sel.chosen(r.sel.source()), r.sel.joinGroups(false)), nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	config := map[string]string{}
 	for i, s := range settings {
-		var every []string
+		var every, mixed, in []string
 		lacking := false
 		for _, row := range rows {
 			values := record(row).list(2 + 2*i)
@@ -81,8 +81,12 @@ func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 				}
 			}
 			if n := len(values); s.fixed && (n > 1 || n == 1 && none) {
-				r.warnMixed(s.column, values, none, len(rows) > 1, record(row).text(1))
+				in = append(in, record(row).text(1))
+				mixed = append(mixed, joinValues(values, none))
 			}
+		}
+		if len(in) > 0 {
+			r.warnMixed(s.column, mixed[0], in, len(rows))
 		}
 		slices.Sort(every)
 		config[s.column] = joinValues(every, lacking)
@@ -105,12 +109,17 @@ func joinValues(values []string, lacking bool) string {
 	return text
 }
 
-func (r *runner) warnMixed(column string, values []string, none, named bool, group string) {
+// warnMixed warns of trials counted together that differ in a setting. values
+// are those of the first such group.
+func (r *runner) warnMixed(column, values string, in []string, groups int) {
 	where := ""
-	if named {
-		where = " in group " + group
+	switch {
+	case groups > 1 && len(in) == 1:
+		where = " (" + in[0] + ")"
+	case groups > 1:
+		where = fmt.Sprintf(" (%s and %s)", in[0], plural(int64(len(in)-1), "other group"))
 	}
-	r.sel.warn("trials counted together%s differ in %s: %s; --by %s keeps them apart", where, column, joinValues(values, none),
+	r.sel.warn("trials counted together%s differ in %s: %s; --by %s keeps them apart", where, column, values,
 		strings.Join(append(r.byNames(), column), ","))
 }
 

@@ -20,7 +20,7 @@ func (sel *selection) makeGroups(ctx context.Context, d *db) error {
 	sel.groups, sel.maxRuns = row.int(0), row.int(1)
 	if sel.maxRuns <= 1 || sel.byGiven {
 		sel.pooled = sel.maxRuns > 1
-		return nil
+		return sel.labelGroups(ctx, d)
 	}
 	sel.by = append(sel.by, groupCol{name: "run_id", expr: "t.run_id", runLevel: true, rollup: true})
 	i := len(sel.by) - 1
@@ -49,7 +49,33 @@ func (sel *selection) makeGroups(ctx context.Context, d *db) error {
 	}
 	sel.groups, sel.maxRuns = row.int(0), row.int(1)
 	sel.pooled = sel.maxRuns > 1
-	return nil
+	return sel.labelGroups(ctx, d)
+}
+
+// labelGroups gives each group a name for sentences: the grouping columns that
+// tell the groups apart, ” when there is one group.
+func (sel *selection) labelGroups(ctx context.Context, d *db) error {
+	expr := "''"
+	if len(sel.by) > 0 && sel.groups > 1 {
+		var counts []string
+		for i := range sel.by {
+			counts = append(counts, fmt.Sprintf("count(DISTINCT coalesce(g%[1]d::VARCHAR, '')) > 1", i))
+		}
+		row, err := d.row(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM selected_groups")
+		if err != nil {
+			return err
+		}
+		var parts []string
+		for i, g := range sel.by {
+			if vary, _ := row[i].(bool); vary {
+				parts = append(parts, fmt.Sprintf("%s || coalesce(g%d::VARCHAR, 'not in the log')", quoteText(g.name+" "), i))
+			}
+		}
+		if len(parts) > 0 {
+			expr = "concat_ws(', ', " + strings.Join(parts, ", ") + ")"
+		}
+	}
+	return d.exec(ctx, "ALTER TABLE selected_groups ADD COLUMN label VARCHAR; UPDATE selected_groups SET label = "+expr)
 }
 
 func (sel *selection) numberGroups(ctx context.Context, d *db) error {
@@ -141,10 +167,10 @@ func (sel *selection) makeTaskRuns(ctx context.Context, d *db) error {
 		big("sum(ungraded)", "ungraded"), big("sum(cached)", "cached"),
 		big("sum(greatest(planned - n_all - cached, 0))", "missing"), big("sum(planned)", "planned"),
 		big("sum(errors)", "errors"), "count(*) AS runs",
-		"sum(cost_nano)::DOUBLE / 1e9 AS cost_usd", big("sum(cost_n)", "cost_n"),
-		"sum(duration_nano)::DOUBLE / 1e9 AS duration_s", big("sum(duration_n)", "duration_n"),
-		big("sum(input_tokens)", "input_tokens"), big("sum(output_tokens)", "output_tokens"),
-		big("sum(turns)", "turns"), big("sum(tool_calls)", "tool_calls"),
+		"sum(cost_nano)::HUGEINT AS cost_nano", big("sum(cost_n)", "cost_n"),
+		"sum(duration_nano)::HUGEINT AS duration_nano", big("sum(duration_n)", "duration_n"),
+		"sum(input_tokens)::HUGEINT AS input_tokens", "sum(output_tokens)::HUGEINT AS output_tokens",
+		"sum(turns)::HUGEINT AS turns", "sum(tool_calls)::HUGEINT AS tool_calls",
 	}
 	// A task of several runs is comparable only where every run has it.
 	err := d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_task_runs AS

@@ -1,0 +1,130 @@
+-- title: Which kinds of task fail
+-- Rates per shape of task, worst first, and what the spread between shapes does
+-- to the uncertainty of the overall figures. share_of_failures is the shape's
+-- part of all failed trials. The overall mean and pass^k stand with four
+-- standard errors, because they answer different questions: tasks drawn
+-- independently; new tasks of these same shapes (stratified); new shapes too
+-- (clustered by shape, CR2, with CR1 because other tools print that).
+-- param: k     attempts asked about; the largest one is shown
+-- param: conf  level of the intervals
+-- section: shapes Rates per shape, worst first
+-- chart: bar x=shape y=pass_hat_k lower=lower upper=upper
+-- wide: se df method flaky_tasks
+WITH task AS (
+	SELECT group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k,
+		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c,
+		mean_se(list(c / n ORDER BY run_id), NULL).mean AS rate,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN mean_se(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id), NULL).mean END AS hat_k
+	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, suite, task_id
+),
+listed AS (
+	SELECT group_no, shape, any_value(grp) AS grp, any_value(k) AS k, count(*) AS tasks, sum(n)::BIGINT AS trials, sum(n - c)::BIGINT AS failures,
+		count(*) FILTER (c > 0 AND c < n) AS flaky_tasks,
+		list(weight ORDER BY suite, task_id) AS weights, list(rate ORDER BY suite, task_id) AS rates, list(hat_k ORDER BY suite, task_id) AS hat_ks
+	FROM task GROUP BY group_no, shape
+),
+estimated AS (
+	SELECT *, mean_se(rates, weights).mean AS mean, pass_ci(hat_ks, weights, NULL, $conf::DOUBLE) AS population,
+		failures / nullif(sum(failures) OVER (PARTITION BY group_no), 0)::DOUBLE AS share_of_failures
+	FROM listed
+)
+SELECT unnest(grp), shape, tasks, trials, mean, k, population.mean AS pass_hat_k, population.lower AS lower, population.upper AS upper,
+	share_of_failures, flaky_tasks, population.se AS se, population.df AS df, population.method AS method
+FROM estimated
+ORDER BY group_no, population.mean NULLS LAST, mean, shape
+-- section: overall Overall, by what is asked of it
+-- quiet: flag
+WITH task AS (
+	SELECT t.group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, ks.k,
+		CASE WHEN min(n) >= ks.k THEN mean_se(list(pass_hat_k(c, n, ks.k) ORDER BY run_id), NULL).mean END AS value
+	FROM selected_task_runs AS t CROSS JOIN (SELECT DISTINCT unnest([1, list_max($k::INTEGER[])]) AS k) AS ks
+	WHERE in_every_run AND n > 0 GROUP BY t.group_no, suite, task_id, ks.k
+),
+listed AS (
+	SELECT group_no, k, any_value(grp) AS grp, count(value) AS tasks, count(DISTINCT coalesce(shape, '')) FILTER (value IS NOT NULL) AS shapes,
+		list(value ORDER BY suite, task_id) AS vals, list(weight ORDER BY suite, task_id) AS weights, list(coalesce(shape, '') ORDER BY suite, task_id) AS clusters
+	FROM task GROUP BY group_no, k
+),
+-- Stratified: SE² = Σ (W_g/W)² SE_g², NULL if a shape has a single task.
+stratum AS (
+	SELECT group_no, k, coalesce(shape, '') AS shape, mean_se(list(value ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)) AS m,
+		list_sum(list(weight ORDER BY suite, task_id) FILTER (value IS NOT NULL)) AS w
+	FROM task GROUP BY group_no, k, coalesce(shape, '')
+),
+strata AS (
+	SELECT group_no, k, CASE WHEN count(*) = count(m.se) THEN sqrt(list_sum(list(w * w * m.se * m.se ORDER BY shape))) / list_sum(list(w ORDER BY shape)) END AS se
+	FROM stratum WHERE w > 0 GROUP BY group_no, k
+),
+-- t quantile of T − G degrees of freedom: the interval of any T − G + 1 values
+-- with spread is that many standard errors wide.
+estimated AS (
+	SELECT l.*, s.se AS strata_se, mean_se(vals, weights, $conf::DOUBLE) AS plain,
+		cluster_se(vals, weights, clusters, 'CR1', $conf::DOUBLE) AS cr1, cluster_se(vals, weights, clusters, 'CR2', $conf::DOUBLE) AS cr2,
+		mean_se(range(CASE WHEN tasks > shapes THEN tasks - shapes + 1 ELSE 0 END)::DOUBLE[], NULL, $conf::DOUBLE) AS gauge
+	FROM listed AS l JOIN strata AS s ON s.group_no = l.group_no AND s.k = l.k
+),
+answer AS (
+	SELECT group_no, grp, k, tasks, shapes, 1 AS place, 'independent' AS method, 'tasks like these, drawn independently' AS question,
+		plain.mean AS estimate, plain.se AS se, plain.df AS df, plain.lower AS lower, plain.upper AS upper, plain.flag AS flag FROM estimated
+	UNION ALL
+	SELECT group_no, grp, k, tasks, shapes, 2, 'stratified', 'new tasks of these shapes',
+		plain.mean, strata_se, CASE WHEN strata_se IS NOT NULL THEN gauge.df END,
+		plain.mean - strata_se * (gauge.upper - gauge.mean) / gauge.se, plain.mean + strata_se * (gauge.upper - gauge.mean) / gauge.se,
+		CASE WHEN strata_se IS NULL THEN 'a shape has a single task' END FROM estimated
+	UNION ALL
+	SELECT group_no, grp, k, tasks, shapes, 3, 'CR1', 'new shapes too, as other tools print it',
+		cr1.mean, cr1.se, cr1.df, cr1.lower, cr1.upper, cr1.flag FROM estimated
+	UNION ALL
+	SELECT group_no, grp, k, tasks, shapes, 4, 'CR2', 'new shapes too',
+		cr2.mean, cr2.se, cr2.df, cr2.lower, cr2.upper, cr2.flag FROM estimated
+)
+SELECT unnest(grp), CASE WHEN k = 1 THEN 'mean' ELSE 'pass^' || k END AS measure, question, method, estimate, se, df,
+	shapes AS clusters, tasks, lower, upper, flag
+FROM answer
+ORDER BY group_no, k, place
+-- warnings:
+WITH shape AS (
+	SELECT group_no, coalesce(shape, 'unclassified') AS shape, count(DISTINCT {'s': suite, 't': task_id}) AS tasks
+	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, coalesce(shape, 'unclassified')
+),
+told AS (
+	SELECT group_no, count(*) AS shapes, sum(tasks) AS tasks, max(tasks) FILTER (shape = 'unclassified') AS unclassified
+	FROM shape GROUP BY group_no
+)
+SELECT CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || text
+FROM (
+	SELECT group_no, 1 AS part, unclassified || ' of ' || tasks || ' tasks have no shape; give them one with --labels FILE or passhat ingest --as labels FILE' AS text
+	FROM told WHERE unclassified > 0
+	UNION ALL
+	SELECT group_no, 2, 'with ' || shapes || ' shapes "new shapes too" cannot be told: at least 3 are needed' FROM told WHERE shapes < 3
+	UNION ALL
+	SELECT group_no, 2, 'only ' || shapes || ' shapes: "new shapes too" rests on very few clusters (see df)' FROM told WHERE shapes BETWEEN 3 AND 9
+) AS w JOIN selected_groups AS g ON g.group_no = w.group_no
+WHERE w.group_no <= 12
+ORDER BY w.group_no, w.part, w.text
+-- section: length Rate by length of the trial
+WITH trial AS (
+	SELECT s.group_no, g.grp, s.passed, s.suite, s.task_id,
+		CASE WHEN s.turns IS NULL THEN 99 WHEN s.turns <= 2 THEN 1 WHEN s.turns <= 5 THEN 2 WHEN s.turns <= 10 THEN 3
+			WHEN s.turns <= 20 THEN 4 WHEN s.turns <= 50 THEN 5 ELSE 6 END AS place
+	FROM selected AS s JOIN selected_groups AS g ON g.group_no = s.group_no
+),
+counted AS (
+	SELECT group_no, place, any_value(grp) AS grp, count(*) AS trials, count(DISTINCT {'s': suite, 't': task_id}) AS tasks,
+		count(*) FILTER (passed) AS passed, count(*) FILTER (NOT passed) AS failures
+	FROM trial GROUP BY group_no, place
+)
+SELECT unnest(grp), CASE place WHEN 1 THEN '1 to 2' WHEN 2 THEN '3 to 5' WHEN 3 THEN '6 to 10' WHEN 4 THEN '11 to 20'
+		WHEN 5 THEN '21 to 50' WHEN 6 THEN 'over 50' ELSE 'not in the log' END AS turns,
+	tasks, trials, passed, passed / trials AS pooled_rate,
+	failures / nullif(sum(failures) OVER (PARTITION BY group_no), 0)::DOUBLE AS share_of_failures
+FROM counted
+ORDER BY group_no, place
+-- notes:
+SELECT 'pooled_rate is over trials, not averaged per task; long trials are often long because they go wrong, so this shows where, not why' AS note
+ORDER BY note
+-- foot:
+SELECT line FROM (VALUES
+	(1, 'passhat report tasks SOURCE --where "shape = ''lookup''"    the tasks of one shape'),
+	(2, 'passhat report passk SOURCE --by shape                      intervals of each shape and k')) AS f(place, line)
+ORDER BY place
