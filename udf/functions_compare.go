@@ -118,6 +118,7 @@ var compareFunctions = []Function{
 		Source:  "Fisher 1934",
 		Example: "SELECT round(fisher_exact_p(0, 3, 38, 40), 6)",
 		Shows:   "0.00081",
+		memo:    true,
 		call: func(a *call) (any, error) {
 			return stats.FisherExact(a.count(0), a.count(1), a.count(2), a.count(3))
 		},
@@ -177,6 +178,7 @@ var powerFunctions = []Function{
 		Source:  "intersection-union test on the binomial",
 		Example: "SELECT round(flakier_than_p(3, 6, 0.5), 6)",
 		Shows:   "0.044444",
+		memo:    true,
 		call: func(a *call) (any, error) {
 			return stats.FlakierThan(a.count(0), a.count(1), a.real(2))
 		},
@@ -190,6 +192,7 @@ var powerFunctions = []Function{
 		Source:  "binomial distribution",
 		Example: "SELECT round(min_pass_false_red(0.95, 3, 2), 6)",
 		Shows:   "0.00725",
+		memo:    true,
 		call: func(a *call) (any, error) {
 			return stats.MinPassFalseRed(a.real(0), a.count(1), a.count(2))
 		},

@@ -58,6 +58,7 @@ var taskFunctions = []Function{
 		Source:  "Clopper and Pearson 1934; p -> p^k is increasing",
 		Example: "SELECT round(pass_hat_k_ci(8, 8, 3, 0.95).lower, 6)",
 		Shows:   "0.250742",
+		memo:    true,
 		call: func(a *call) (any, error) {
 			ci, err := stats.PassHatKCI(a.count(0), a.count(1), a.count(2), a.real(3))
 			return row{ci.Lower, ci.Upper}, err
@@ -73,6 +74,7 @@ var taskFunctions = []Function{
 		Source:  "Wilson 1927",
 		Example: "SELECT round(wilson_ci(9, 10, 0.95).lower, 6)",
 		Shows:   "0.59585",
+		memo:    true,
 		call: func(a *call) (any, error) {
 			ci, err := stats.WilsonCI(a.count(0), a.count(1), a.real(2))
 			return row{ci.Lower, ci.Upper}, err
@@ -88,6 +90,7 @@ var taskFunctions = []Function{
 		Source:  "Clopper and Pearson 1934",
 		Example: "SELECT round(clopper_pearson_ci(8, 8, 0.95).lower, 6)",
 		Shows:   "0.630583",
+		memo:    true,
 		call: func(a *call) (any, error) {
 			ci, err := stats.ClopperPearsonCI(a.count(0), a.count(1), a.real(2))
 			return row{ci.Lower, ci.Upper}, err
@@ -104,6 +107,7 @@ var taskFunctions = []Function{
 		Source:  "Efron and Tibshirani 1993",
 		Example: "SELECT round(bootstrap_pass_hat_k(10, 12, 3, 0, 0.95, 1).lower, 6)",
 		Shows:   "0.159091",
+		memo:    true,
 		call: func(a *call) (any, error) {
 			b, err := stats.BootstrapPassHatK(a.count(0), a.count(1), a.count(2), a.count(3), a.real(4), uint64(a.count(5)))
 			return row{b.Estimate, b.Lower, b.Upper, b.SE, b.Bias, b.Degenerate}, err

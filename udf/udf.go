@@ -46,6 +46,9 @@ type Function struct {
 	Macro string
 
 	call func(*call) (any, error)
+	// memo keeps results by argument: for functions of a few numbers that take
+	// longer than looking them up, since a suite has few distinct counts.
+	memo bool
 }
 
 // Signature is the function as one would call it, with the types.
@@ -143,7 +146,8 @@ func (f Function) register(conn *gosql.Conn) error {
 			}
 		}
 		overloads = append(overloads, &overload{
-			f: f,
+			f:    f,
+			memo: newMemo(f.memo && size <= memoArgs),
 			config: duckdb.ScalarFuncConfig{
 				InputTypeInfos: inputs,
 				ResultTypeInfo: result,
@@ -204,6 +208,7 @@ func typeInfo(name string) (duckdb.TypeInfo, error) {
 // An overload is a Function with a fixed number of arguments.
 type overload struct {
 	f      Function
+	memo   *memo
 	config duckdb.ScalarFuncConfig
 }
 
@@ -223,6 +228,9 @@ func (o *overload) run(ctx context.Context, values []driver.Value) (result any, 
 	if ctx != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if known, ok := o.memo.get(values); ok {
+		return known, nil
+	}
 	a := call{params: o.f.Params, values: values}
 	result, err = o.f.call(&a)
 	switch {
@@ -233,7 +241,9 @@ func (o *overload) run(ctx context.Context, values []driver.Value) (result any, 
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", o.f.Name, err)
 	}
-	return o.f.sqlValue(result), nil
+	result = o.f.sqlValue(result)
+	o.memo.put(values, result)
+	return result, nil
 }
 
 // sqlValue turns NaN, which is "not estimable" in package stats, into NULL, and
