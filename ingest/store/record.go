@@ -36,7 +36,7 @@ type Record struct {
 
 	Files     []File `json:"files,omitempty"`     // trial parts, or the one side table
 	TaskRuns  *File  `json:"task_runs,omitempty"` // roll-up; nil when it was left out
-	RowHashes *File  `json:"row_hashes,omitempty"`
+	RowHashes []File `json:"row_hashes,omitempty"`
 	Rejected  *File  `json:"rejected,omitempty"` // rejects, NDJSON
 
 	Runs       []Run `json:"runs,omitempty"`

@@ -351,3 +351,34 @@ func (g *rowGroup) eachText(c int, f func(row int32)) {
 		}
 	}
 }
+
+// taskCounts sums the tallies up per run and task.
+func (r *rollup) taskCounts() []TaskCount {
+	type key struct {
+		RunKey
+		task string
+	}
+	at := map[key]int{}
+	out := []TaskCount{}
+	for _, t := range r.groups {
+		k := key{RunKey{t.text[0], t.text[1]}, t.text[3]}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			out = append(out, TaskCount{RunKey: k.RunKey, TaskID: k.task})
+		}
+		out[i].Found += t.n
+		out[i].Ungraded += t.ungraded
+		if p := t.nums[2]; p.OK {
+			out[i].Planned = max(out[i].Planned, int32(p.V))
+		}
+	}
+	slices.SortFunc(out, func(a, b TaskCount) int {
+		if c := a.RunKey.compare(b.RunKey); c != 0 {
+			return c
+		}
+		return strings.Compare(a.TaskID, b.TaskID)
+	})
+	return out
+}

@@ -1,30 +1,38 @@
 package store
 
-// rowGroup holds the rows of one Parquet row group under construction.
+// rowGroup holds the rows of one Parquet row group under construction, of
+// trials or of a smaller table.
 type rowGroup struct {
+	cols  []Column
 	rows  int32
-	bytes int // an estimate of what it holds in memory
-	text  [numColumns]*textColumn
-	nums  [numColumns]numColumn
+	bytes int           // an estimate of what it holds in memory
+	text  []*textColumn // by place in cols; nil where the column is no text
+	nums  []numColumn
 }
 
-func newRowGroup() *rowGroup {
-	g := &rowGroup{}
-	for i, c := range trialColumns {
+func newRowGroup(cols []Column) *rowGroup {
+	g := &rowGroup{cols: cols, text: make([]*textColumn, len(cols)), nums: make([]numColumn, len(cols))}
+	for i, c := range cols {
 		if c.Type == "VARCHAR" || c.Type == "JSON" {
 			g.text[i] = &textColumn{}
 		}
-	}
-	for _, c := range rollupText {
-		g.text[c].keep = true
 	}
 	g.reset()
 	return g
 }
 
+// newTrialGroup is a row group of trials.
+func newTrialGroup() *rowGroup {
+	g := newRowGroup(trialColumns[:])
+	for _, c := range rollupText {
+		g.text[c].keep = true
+	}
+	return g
+}
+
 func (g *rowGroup) reset() {
 	g.rows, g.bytes = 0, 0
-	for i := range trialColumns {
+	for i := range g.cols {
 		if g.text[i] != nil {
 			g.text[i].reset()
 		} else {

@@ -1,8 +1,20 @@
 package store
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/zeebo/xxh3"
 )
 
 // Report is what Verify found.
@@ -27,5 +39,110 @@ type Problem struct {
 // size and checksum, and is readable with its recorded number of rows. Faults
 // are in the Report; the error is for not being able to look.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
-	return Report{}, errors.New("verify: not built")
+	var rep Report
+	lease, err := s.lease(ctx)
+	if err != nil {
+		return rep, fmt.Errorf("verify store %s: %w", s.dir, err)
+	}
+	if lease != nil {
+		defer lease.Close()
+	}
+	st, err := s.load()
+	if err != nil {
+		// What can't be read as records is a fault of the store.
+		rep.Problems = append(rep.Problems, Problem{dirRecords, err.Error()})
+		return rep, nil
+	}
+	rep.Records = st.last()
+	for _, r := range st.records {
+		if r.Kind == KindDrop || st.dead[r.Batch] {
+			continue
+		}
+		rows := int64(0)
+		for _, f := range r.Files {
+			rows += f.Rows
+		}
+		if rows != r.Rows {
+			rep.problem(dirRecords+"/"+recordName(r.Number, r.Batch), "its files hold %d rows and the batch %d", rows, r.Rows)
+		}
+		if r.Kind == KindTrials {
+			rep.Rows += r.Rows
+		}
+		for _, f := range r.allFiles() {
+			if err := ctx.Err(); err != nil {
+				return rep, context.Cause(ctx)
+			}
+			rep.Files++
+			rep.Bytes += f.Bytes
+			if what := s.verifyFile(f); what != "" {
+				rep.problem(f.Path, "%s", what)
+			}
+		}
+	}
+	rep.Orphans = s.orphans(st)
+	slices.Sort(rep.Orphans)
+	return rep, nil
+}
+
+func (rep *Report) problem(file, format string, args ...any) {
+	rep.Problems = append(rep.Problems, Problem{file, fmt.Sprintf(format, args...)})
+}
+
+// verifyFile says what is wrong with a file, "" if nothing is.
+func (s *Store) verifyFile(f File) string {
+	path := s.path(filepath.FromSlash(f.Path))
+	in, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "it is missing"
+	}
+	if err != nil {
+		return fmt.Sprintf("it can't be read: %s", plain(err))
+	}
+	defer in.Close()
+	h := xxh3.New()
+	lines := lineCounter(0)
+	n, err := io.Copy(io.MultiWriter(h, &lines), bufio.NewReaderSize(in, 1<<18))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("it can't be read: %s", plain(err))
+	case n != f.Bytes:
+		return fmt.Sprintf("it has %d bytes; %d were written", n, f.Bytes)
+	case checksum(h) != f.Checksum:
+		return fmt.Sprintf("its checksum is %s; %s was written", checksum(h), f.Checksum)
+	}
+	rows := int64(lines)
+	switch {
+	case strings.HasSuffix(path, ".parquet"):
+		if rows, err = parquetRows(path); err != nil {
+			return err.Error()
+		}
+	case strings.HasSuffix(path, ".rows"):
+		rows = n / 16
+	}
+	if rows != f.Rows {
+		return fmt.Sprintf("it holds %d rows; %d were written", rows, f.Rows)
+	}
+	return ""
+}
+
+type lineCounter int64
+
+// Write implements io.Writer.
+func (c *lineCounter) Write(p []byte) (int, error) {
+	*c += lineCounter(bytes.Count(p, []byte{'\n'}))
+	return len(p), nil
+}
+
+func parquetRows(path string) (n int64, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("it is no readable Parquet file")
+		}
+	}()
+	in, err := file.OpenParquetFile(path, false)
+	if err != nil {
+		return 0, errors.New("it is no readable Parquet file")
+	}
+	defer in.Close()
+	return in.NumRows(), nil
 }

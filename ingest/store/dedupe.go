@@ -1,0 +1,348 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+)
+
+// findings are what the duplicate check says about a batch.
+type findings struct {
+	duplicates int64
+	regraded   int64
+	runs       map[uint32]bool // runs that hold a trial twice within this batch
+}
+
+// olderFile is a live file that holds rows of a run that the batch has too.
+type olderFile struct {
+	path string
+	runs map[RunKey]bool // only rows of these are looked at
+}
+
+// older lists the files whose rows could be the same trials as the batch's;
+// leaveOut are batches that end with this commit.
+func (b *Batch) older(st *state, leaveOut []string) []olderFile {
+	var out []olderFile
+	for _, r := range st.live(KindTrials) {
+		if slices.Contains(leaveOut, r.Batch) {
+			continue
+		}
+		runs, suites := map[RunKey]bool{}, map[string]bool{}
+		for _, run := range r.Runs {
+			mine := b.runs[run.RunKey]
+			if mine != nil && !mine.Made && !run.Made && !st.masks[r.Batch][run.RunKey] {
+				runs[run.RunKey] = true
+				suites[run.Suite] = true
+			}
+		}
+		if len(runs) == 0 {
+			continue
+		}
+		for _, f := range r.Files {
+			if f.Suites == nil || slices.ContainsFunc(f.Suites, func(s string) bool { return suites[s] }) {
+				out = append(out, olderFile{b.s.path(filepath.FromSlash(f.Path)), runs})
+			}
+		}
+	}
+	return out
+}
+
+// dedupe looks for trials that are there more than once, in the batch itself
+// and in older files. Different verdicts of one trial are an ErrConflict.
+func (b *Batch) dedupe(ctx context.Context, older []olderFile) (findings, error) {
+	res := findings{runs: map[uint32]bool{}}
+	total := int64(0)
+	for _, p := range b.parts {
+		total += p.ids.n
+	}
+	if total == 0 {
+		return res, nil
+	}
+	passes := passesFor(total)
+	for pass := range passes {
+		t := newHashTable(total / passes * 5 / 4)
+		if err := b.fill(ctx, t, pass, passes); err != nil {
+			return res, err
+		}
+		for _, f := range older {
+			err := readKeys(ctx, f.path, func(row *storedRow) bool { return f.runs[RunKey{row.Suite, row.RunID}] },
+				func(row *storedRow, h hash128) {
+					if s := t.find(h); s.count > 0 {
+						s.older |= verdictOf(row.Passed)
+					}
+				})
+			if err != nil {
+				return res, err
+			}
+		}
+		conflicts := res.tally(t)
+		if len(conflicts) > 0 {
+			return res, b.conflict(ctx, conflicts, older)
+		}
+	}
+	return res, nil
+}
+
+// fill enters this batch's identities that belong to a pass.
+func (b *Batch) fill(ctx context.Context, t *hashTable, pass, passes int64) error {
+	for _, p := range b.parts {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		err := p.ids.each(func(e idEntry) {
+			if passOf(e.hash, passes) != pass {
+				return
+			}
+			s := t.find(e.hash)
+			if s.count == 0 {
+				t.n++
+				s.hash, s.run = e.hash, e.run
+			}
+			s.count++
+			s.verdicts |= e.verdict
+			if t.n > len(t.slots)*3/4 {
+				t.grow()
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *hashTable) grow() {
+	old := t.slots
+	t.slots = make([]slot, 2*len(old))
+	for i := range old {
+		if old[i].count > 0 {
+			*t.find(old[i].hash) = old[i]
+		}
+	}
+}
+
+// tally counts what a filled table says and returns the contradictions.
+func (f *findings) tally(t *hashTable) []hash128 {
+	var conflicts []hash128
+	for i := range t.slots {
+		s := &t.slots[i]
+		if s.count == 0 {
+			continue
+		}
+		all := s.verdicts | s.older
+		if all&bitPassed != 0 && all&bitFailed != 0 {
+			conflicts = append(conflicts, s.hash)
+			continue
+		}
+		if s.count > 1 {
+			f.runs[s.run] = true
+		}
+		graded := uint8(bitPassed | bitFailed)
+		counted := int64(1)
+		switch {
+		case s.older == 0:
+		case s.older&graded == 0 && s.verdicts&graded != 0:
+			f.regraded++
+		default:
+			counted = 0
+		}
+		f.duplicates += int64(s.count) - counted
+	}
+	return conflicts
+}
+
+// conflict names two rows that are one trial with two verdicts. Where they lie
+// is looked up only now, since it hardly ever happens.
+func (b *Batch) conflict(ctx context.Context, hashes []hash128, older []olderFile) error {
+	want := slices.MinFunc(hashes, func(a, b hash128) int {
+		if a.hi != b.hi {
+			return compareUint(a.hi, b.hi)
+		}
+		return compareUint(a.lo, b.lo)
+	})
+	var found [2]*storedRow // failed, passed
+	look := func(path string, runs map[RunKey]bool) error {
+		return readKeys(ctx, path,
+			func(t *storedRow) bool { return runs == nil || runs[RunKey{t.Suite, t.RunID}] },
+			func(t *storedRow, h hash128) {
+				if h != want || !t.Passed.OK {
+					return
+				}
+				i := 0
+				if t.Passed.V {
+					i = 1
+				}
+				if found[i] == nil {
+					found[i] = t.cloneKeys()
+				}
+			})
+	}
+	for _, f := range older {
+		if err := look(f.path, f.runs); err != nil {
+			return err
+		}
+	}
+	for _, p := range b.parts {
+		for _, o := range p.outlets {
+			if err := look(o.staged, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if found[0] == nil || found[1] == nil {
+		return fmt.Errorf("%s: %w", b.src.Path, ErrConflict)
+	}
+	more := ""
+	if n := len(hashes) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more trials like it)", n)
+	}
+	t := found[0]
+	name := fmt.Sprintf("task %q trial %d", t.TaskID, t.Trial.Trial.V)
+	if t.Variant != "" {
+		name = fmt.Sprintf("task %q variant %q trial %d", t.TaskID, t.Variant, t.Trial.Trial.V)
+	}
+	if t.TrialUID != "" {
+		name = fmt.Sprintf("trial_uid %q", t.TrialUID)
+	}
+	return fmt.Errorf("%w: suite %q run %q %s failed at %s and passed at %s%s; drop one of the sources or give one a run of its own",
+		ErrConflict, t.Suite, t.RunID, name, place(found[0]), place(found[1]), more)
+}
+
+func compareUint(a, b uint64) int {
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	return 0
+}
+
+func place(t *storedRow) string { return t.source + ":" + t.SourceRow }
+
+// storedRow is a row read back, in its key fields.
+type storedRow struct {
+	Trial
+	source string
+}
+
+// The columns an identity is made of, and where to find the row.
+var keyColumns = []int{
+	cSuite, cRunID, cTaskID, cTrial, cTrialFrom, cTrialUID, cVariant, cPassed, cSource, cSourceRow, cRunMade,
+}
+
+// readKeys calls use for every row of a trial file that want accepts and that
+// has an identity. The row is filled only in its key fields and is good
+// until use returns.
+func readKeys(ctx context.Context, path string, want func(*storedRow) bool, use func(*storedRow, hash128)) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read %s: the file is damaged: %v", path, r)
+		}
+	}()
+	in, err := file.OpenParquetFile(path, false)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, plain(err))
+	}
+	defer in.Close()
+	fr, err := pqarrow.NewFileReader(in, pqarrow.ArrowReadProperties{BatchSize: 1 << 15}, memory.DefaultAllocator)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if in.MetaData().Schema.NumColumns() != numColumns {
+		return fmt.Errorf("read %s: it has %d columns; %d were wanted", path, in.MetaData().Schema.NumColumns(), numColumns)
+	}
+	rr, err := fr.GetRecordReader(ctx, keyColumns, nil)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	defer rr.Release()
+	var buf []byte
+	for rr.Next() {
+		keys, err := newKeyRows(rr.RecordBatch())
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		for i := range int(rr.RecordBatch().NumRows()) {
+			t := keys.row(i)
+			if !want(t) {
+				continue
+			}
+			if h, ok := identity(&t.Trial, &buf); ok {
+				use(t, h)
+			}
+		}
+	}
+	if err := rr.Err(); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// keyRows gives the key columns of a record batch row by row.
+type keyRows struct {
+	text         map[int]*array.String
+	trial        *array.Int32
+	passed, made *array.Boolean
+	t            storedRow
+}
+
+func newKeyRows(rec arrow.RecordBatch) (*keyRows, error) {
+	k := &keyRows{text: map[int]*array.String{}}
+	for i, c := range keyColumns {
+		ok := true
+		switch c {
+		case cTrial:
+			k.trial, ok = rec.Column(i).(*array.Int32)
+		case cPassed:
+			k.passed, ok = rec.Column(i).(*array.Boolean)
+		case cRunMade:
+			k.made, ok = rec.Column(i).(*array.Boolean)
+		default:
+			k.text[c], ok = rec.Column(i).(*array.String)
+		}
+		if !ok || rec.ColumnName(i) != trialColumns[c].Name {
+			return nil, fmt.Errorf("its column %q is not %s %s", rec.ColumnName(i), trialColumns[c].Name, trialColumns[c].Type)
+		}
+	}
+	return k, nil
+}
+
+func (k *keyRows) row(i int) *storedRow {
+	text := func(c int) string {
+		if a := k.text[c]; a.IsValid(i) {
+			return a.Value(i)
+		}
+		return ""
+	}
+	t := &k.t
+	t.Suite, t.RunID, t.TaskID = text(cSuite), text(cRunID), text(cTaskID)
+	t.TrialFrom, t.TrialUID, t.Variant = text(cTrialFrom), text(cTrialUID), text(cVariant)
+	t.source, t.SourceRow = text(cSource), text(cSourceRow)
+	t.Trial.Trial = Opt[int32]{OK: k.trial.IsValid(i)}
+	if t.Trial.Trial.OK {
+		t.Trial.Trial.V = k.trial.Value(i)
+	}
+	t.Passed = Opt[bool]{OK: k.passed.IsValid(i)}
+	if t.Passed.OK {
+		t.Passed.V = k.passed.Value(i)
+	}
+	t.RunMade = k.made.IsValid(i) && k.made.Value(i)
+	return t
+}
+
+// cloneKeys copies the key fields out of the reader's memory.
+func (t *storedRow) cloneKeys() *storedRow {
+	c := *t
+	for _, s := range []*string{&c.Suite, &c.RunID, &c.TaskID, &c.TrialUID, &c.Variant, &c.source, &c.SourceRow} {
+		*s = string([]byte(*s))
+	}
+	return &c
+}

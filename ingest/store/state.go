@@ -1,0 +1,288 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// recordVersion is the newest form of a record that this program reads.
+const recordVersion = 1
+
+// state is what the records say at one moment.
+type state struct {
+	records []*Record          // all, by number
+	batches map[string]*Record // by batch, those that bring something
+	dead    map[string]bool    // batches that a later record ended
+	masks   map[string]map[RunKey]bool
+	next    map[string]string // batch to the live batch that continues it
+}
+
+func recordName(number int64, batch string) string {
+	return fmt.Sprintf("%010d-%s.json", number, batch)
+}
+
+// parseRecordName returns the number of a record's file, 0 for another file.
+func parseRecordName(name string) int64 {
+	digits, rest, ok := strings.Cut(name, "-")
+	if !ok || len(digits) != 10 || !strings.HasSuffix(rest, ".json") {
+		return 0
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+// load reads the records. A directory listing is not a moment: it can show a
+// record and miss an earlier one. So a gap means to list again.
+func (s *Store) load() (*state, error) {
+	dir := s.path(dirRecords)
+	var names []string
+	for try := 0; ; try++ {
+		var gap int64
+		var err error
+		names, gap, err = listRecords(dir)
+		if err != nil {
+			return nil, fmt.Errorf("read store %s: %w", s.dir, plain(err))
+		}
+		if gap == 0 {
+			break
+		}
+		if try == 50 {
+			return nil, fmt.Errorf("read store %s: record %010d is missing from %s", s.dir, gap, dirRecords)
+		}
+		time.Sleep(time.Duration(try) * time.Millisecond)
+	}
+	st := &state{
+		batches: map[string]*Record{}, dead: map[string]bool{},
+		masks: map[string]map[RunKey]bool{}, next: map[string]string{},
+	}
+	for _, name := range names {
+		r, err := s.record(name)
+		if err != nil {
+			return nil, err
+		}
+		st.apply(r)
+	}
+	for b, r := range st.batches {
+		if r.Continues != "" && !st.dead[b] {
+			st.next[r.Continues] = b
+		}
+	}
+	return st, nil
+}
+
+// listRecords lists the records' names in order and the first number missing.
+func listRecords(dir string) (names []string, gap int64, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range entries {
+		if parseRecordName(e.Name()) != 0 {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	for i, n := range names {
+		if parseRecordName(n) != int64(i+1) {
+			return nil, int64(i + 1), nil
+		}
+	}
+	return names, 0, nil
+}
+
+// record reads one record; since records are never edited, once.
+func (s *Store) record(name string) (*Record, error) {
+	s.mu.Lock()
+	r := s.records[name]
+	s.mu.Unlock()
+	if r != nil {
+		return r, nil
+	}
+	text, err := os.ReadFile(s.path(dirRecords, name))
+	if err != nil {
+		return nil, fmt.Errorf("read %s/%s: %w", dirRecords, name, plain(err))
+	}
+	r, err = decodeRecord(text)
+	if err == nil && recordName(r.Number, r.Batch) != name {
+		err = fmt.Errorf("it is the record %s", recordName(r.Number, r.Batch))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s/%s: %w", dirRecords, name, err)
+	}
+	s.mu.Lock()
+	s.records[name] = r
+	s.mu.Unlock()
+	return r, nil
+}
+
+// decodeRecord parses a record and checks what could lead a reader astray.
+func decodeRecord(text []byte) (*Record, error) {
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, errors.New("it is no record: " + jsonReason(err))
+	}
+	if r.Version < 1 || r.Version > recordVersion {
+		return nil, fmt.Errorf("its version is %d and this passhat reads up to %d", r.Version, recordVersion)
+	}
+	for _, f := range r.allFiles() {
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+			return nil, fmt.Errorf("it names a file outside the store: %q", f.Path)
+		}
+	}
+	return &r, nil
+}
+
+// jsonReason is a JSON error without Go's type names.
+func jsonReason(err error) string {
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) {
+		return fmt.Sprintf("%s at byte %d does not fit %q", te.Value, te.Offset, te.Field)
+	}
+	return err.Error()
+}
+
+// apply takes the next record into account.
+func (st *state) apply(r *Record) {
+	st.records = append(st.records, r)
+	if r.Kind != KindDrop {
+		st.batches[r.Batch] = r
+	}
+	for _, list := range [][]string{r.Replaces, r.Drops} {
+		for _, b := range list {
+			st.dead[b] = true
+		}
+	}
+	for _, m := range r.Masks {
+		if st.masks[m.Batch] == nil {
+			st.masks[m.Batch] = map[RunKey]bool{}
+		}
+		st.masks[m.Batch][m.RunKey] = true
+	}
+}
+
+// last is the number of the newest record.
+func (st *state) last() int64 { return int64(len(st.records)) }
+
+// live returns the live records of a kind in commit order.
+func (st *state) live(kind Kind) []*Record {
+	var out []*Record
+	for _, r := range st.records {
+		if r.Kind == kind && !st.dead[r.Batch] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// visible reports whether any run of a live batch is not masked.
+func (st *state) visible(r *Record) bool {
+	masks := st.masks[r.Batch]
+	if len(masks) == 0 {
+		return true
+	}
+	for _, run := range r.Runs {
+		if !masks[run.RunKey] {
+			return true
+		}
+	}
+	return len(r.Runs) == 0
+}
+
+// chain returns the live batches that together hold the source of which r is
+// one stretch, from its beginning.
+func (st *state) chain(r *Record) []*Record {
+	var out []*Record
+	seen := map[string]bool{}
+	for at := r; at != nil && !seen[at.Batch] && !st.dead[at.Batch]; at = st.batches[at.Continues] {
+		seen[at.Batch] = true
+		out = append(out, at)
+	}
+	slices.Reverse(out)
+	for at := st.batches[st.next[r.Batch]]; at != nil && !seen[at.Batch]; at = st.batches[st.next[at.Batch]] {
+		seen[at.Batch] = true
+		out = append(out, at)
+	}
+	return out
+}
+
+// tails returns the live batches that nothing continues, in commit order.
+func (st *state) tails(kind Kind) []*Record {
+	var out []*Record
+	for _, r := range st.live(kind) {
+		if st.next[r.Batch] == "" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func names(records []*Record) []string {
+	out := make([]string, len(records))
+	for i, r := range records {
+		out[i] = r.Batch
+	}
+	return out
+}
+
+// allFiles are the files a record names.
+func (r *Record) allFiles() []File {
+	out := slices.Clone(r.Files)
+	out = append(out, r.RowHashes...)
+	for _, f := range []*File{r.TaskRuns, r.Rejected} {
+		if f != nil {
+			out = append(out, *f)
+		}
+	}
+	return out
+}
+
+// writeRecord makes a record the newest. The caller holds the commit lock.
+// there says whether the record is in the store, which it can be beside an
+// error.
+func (s *Store) writeRecord(r *Record) (there bool, err error) {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return false, fmt.Errorf("write record: %w", err)
+	}
+	dir := s.path(dirRecords)
+	tmp, final := filepath.Join(dir, ".tmp-"+r.Batch), filepath.Join(dir, recordName(r.Number, r.Batch))
+	defer os.Remove(tmp)
+	f, err := createSum(tmp)
+	if err != nil {
+		return false, err
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		f.f.Close()
+		return false, fmt.Errorf("write %s: %w", tmp, plain(err))
+	}
+	if _, err := f.finish(); err != nil {
+		return false, err
+	}
+	// A link appears whole and never over another; without links the commit
+	// lock alone keeps the name free.
+	if err := os.Link(tmp, final); errors.Is(err, fs.ErrExist) {
+		return false, fmt.Errorf("write %s: %w", final, plain(err))
+	} else if err != nil {
+		if err := os.Rename(tmp, final); err != nil {
+			return false, fmt.Errorf("write %s: %w", final, plain(err))
+		}
+	}
+	if err := syncDir(dir); err != nil {
+		return true, fmt.Errorf("the batch is in the store, but %s could not be made durable: %w", dir, plain(err))
+	}
+	return true, nil
+}
