@@ -56,10 +56,10 @@ func (f Function) Signature() string {
 	var b strings.Builder
 	b.WriteString(f.Name + "(")
 	for i, p := range f.Params {
-		if p.Optional {
-			b.WriteString(" [")
-		}
-		if i > 0 {
+		switch {
+		case p.Optional:
+			b.WriteString(" [, ")
+		case i > 0:
 			b.WriteString(", ")
 		}
 		b.WriteString(p.Name)

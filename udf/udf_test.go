@@ -53,6 +53,15 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func one2(db *gosql.DB) func(string) (any, error) {
+// eval is one for a database.
+func eval(db *gosql.DB) func(string) (any, error) {
 	return func(expr string) (any, error) { return one(db, expr) }
+}
+
+func namedArgs(pairs ...any) []any {
+	var args []any
+	for i := 0; i < len(pairs); i += 2 {
+		args = append(args, gosql.Named(pairs[i].(string), pairs[i+1]))
+	}
+	return args
 }
