@@ -5,7 +5,7 @@
 -- for tasks like these.
 -- param: k = all  the largest k drawn, or a list whose largest is
 -- param: conf     level of the interval
--- section: curve pass@k and pass^k for every k
+-- section: curve One row for each k
 -- chart: line x=k y=pass_hat_k y=pass_at_k lower=lower upper=upper title=pass@k and pass^k
 -- wide: se df method
 -- when several_runs: runs

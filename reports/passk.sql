@@ -9,12 +9,17 @@
 -- sometimes and never.
 -- param: k     attempts asked about
 -- param: conf  level of the intervals
--- section: passk Reliability per group and k
--- wide: flakiness se df method flag fixed_se fixed_method run_effect_p not_estimable_weight
+-- param: policy    for the sentence on what another policy would give
+-- param: interval  auto, or bootstrap: percentile intervals, with their bias
+-- param: resamples  of the bootstrap
+-- param: seed       of the bootstrap
+-- section: passk pass@k and pass^k, averaged over tasks
+-- wide: bias fixed_bias flakiness se df method flag fixed_se fixed_method run_effect_p not_estimable_weight
 -- quiet: not_estimable ungraded missing cost_per_trial
 -- hide: group_no alternative
 -- when weighted: not_estimable_weight mean_equal pass_hat_k_equal
 -- when bounds: pass_hat_k_low pass_hat_k_high
+-- when bootstrap: bias fixed_bias
 -- when several_runs: runs pass_hat_k_across run_effect_p
 WITH cell AS (
 	SELECT t.*, ks.k, c / nullif(n, 0) AS rate,
@@ -60,7 +65,7 @@ listed AS (
 		flatten(list(n_list ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS ns,
 		flatten(list(list_resize([weight], cells, weight) ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS ws,
 		flatten(list(run_list ORDER BY suite, task_id) FILTER (cells > 1 AND hat_k IS NOT NULL)) AS run_keys,
-		flatten(list(list_resize([task_id], cells, task_id) ORDER BY suite, task_id) FILTER (cells > 1 AND hat_k IS NOT NULL)) AS task_keys
+		flatten(list(list_resize([coalesce(suite, '') || chr(31) || task_id], cells, coalesce(suite, '') || chr(31) || task_id) ORDER BY suite, task_id) FILTER (cells > 1 AND hat_k IS NOT NULL)) AS task_keys
 	FROM task GROUP BY group_no, k
 ),
 estimated AS (
@@ -70,20 +75,30 @@ estimated AS (
 		fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE) AS fixed,
 		CASE WHEN cells > 1 AND one_suite THEN run_ci(cs, ns, task_keys, run_keys, ws, k, 'within', $conf::DOUBLE) END AS within,
 		CASE WHEN cells > 1 AND one_suite THEN run_ci(cs, ns, task_keys, run_keys, ws, k, 'across', $conf::DOUBLE) END AS across,
-		CASE WHEN cells > 1 AND one_suite THEN run_effect(cs, ns, task_keys, run_keys) END AS effect
+		CASE WHEN cells > 1 AND one_suite THEN run_effect(cs, ns, task_keys, run_keys) END AS effect,
+		CASE WHEN $interval::VARCHAR <> 'bootstrap' OR len(cs) = 0 THEN NULL
+			WHEN cells > 1 THEN bootstrap_suite(cs, ns, ws, task_keys, k, 'clusters', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT)
+			ELSE bootstrap_suite(cs, ns, ws, NULL, k, 'tasks', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS boot,
+		CASE WHEN $interval::VARCHAR = 'bootstrap' AND len(cs) > 0
+			THEN bootstrap_suite(cs, ns, ws, NULL, k, 'trials', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS fixed_boot
 	FROM listed
 )
 SELECT unnest(grp), group_no, k, runs, tasks, n_min, n_max, not_estimable, trials, ungraded, missing,
 	mean, pass_at_k, population.mean AS pass_hat_k, pass_at_k - population.mean AS gap,
-	population.lower AS lower, population.upper AS upper,
-	CASE WHEN within.se > 0 THEN greatest(within.lower, 0) ELSE fixed.lower END AS fixed_lower,
-	CASE WHEN within.se > 0 THEN least(within.upper, 1) ELSE fixed.upper END AS fixed_upper,
+	CASE WHEN boot IS NULL THEN population.lower ELSE boot.lower END AS lower,
+	CASE WHEN boot IS NULL THEN population.upper ELSE boot.upper END AS upper,
+	CASE WHEN fixed_boot IS NOT NULL THEN fixed_boot.lower WHEN within.se > 0 THEN greatest(within.lower, 0) ELSE fixed.lower END AS fixed_lower,
+	CASE WHEN fixed_boot IS NOT NULL THEN fixed_boot.upper WHEN within.se > 0 THEN least(within.upper, 1) ELSE fixed.upper END AS fixed_upper,
 	stable_pass, flaky_tasks, stable_fail, cost_per_trial,
 	population.mean AS pass_hat_k_low, high AS pass_hat_k_high,
 	mean_equal, pass_hat_k_equal, across.estimate AS pass_hat_k_across,
-	mean_se(flakes, weights).mean AS flakiness, population.se AS se, population.df AS df, population.method AS method, population.flag AS flag,
-	CASE WHEN within.se > 0 THEN within.se ELSE fixed.se END AS fixed_se,
-	CASE WHEN within.se > 0 THEN 'other runs, t(R-1)' WHEN cells > 1 THEN fixed.method || ', within these runs' ELSE fixed.method END AS fixed_method,
+	mean_se(flakes, weights).mean AS flakiness, CASE WHEN boot IS NULL THEN population.se ELSE boot.se END AS se,
+	CASE WHEN boot IS NULL THEN population.df END AS df,
+	CASE WHEN boot IS NOT NULL THEN 'bootstrap of tasks' ELSE population.method END AS method, population.flag AS flag,
+	CASE WHEN fixed_boot IS NOT NULL THEN fixed_boot.se WHEN within.se > 0 THEN within.se ELSE fixed.se END AS fixed_se,
+	CASE WHEN fixed_boot IS NOT NULL THEN 'bootstrap of trials' WHEN within.se > 0 THEN 'other runs, t(R-1)'
+		WHEN cells > 1 THEN fixed.method || ', within these runs' ELSE fixed.method END AS fixed_method,
+	boot.bias AS bias, fixed_boot.bias AS fixed_bias,
 	effect.p AS run_effect_p, mean_se(gone, weights).mean AS not_estimable_weight, other AS alternative
 FROM estimated
 ORDER BY group_no, k
@@ -115,13 +130,18 @@ SELECT note FROM (
 	FROM per_k WHERE draws IS NOT NULL AND k > 1
 	UNION ALL
 	SELECT 4, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || p.not_estimable || ' of ' || p.tasks
-		|| ' tasks have fewer than ' || p.k || ' trials: pass^' || p.k || ' is over the others'
+		|| ' tasks have fewer than ' || p.k || ' trials: pass^' || p.k
+		|| CASE WHEN p.not_estimable = p.tasks THEN ' cannot be estimated' ELSE ' is over the others' END
 	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no WHERE p.not_estimable > 0 AND p.group_no <= 12
 	UNION ALL
 	SELECT 5, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END
 		|| printf('policy %s would give pass^%d = %.4f instead of %.4f', CASE WHEN $policy::VARCHAR = 'exclude' THEN 'fail' ELSE 'exclude' END, p.k, p.alternative, p.pass_hat_k)
 	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no
 	WHERE p.ungraded > 0 AND p.alternative IS DISTINCT FROM p.pass_hat_k AND p.alternative IS NOT NULL AND p.group_no <= 12
+	UNION ALL
+	SELECT 7, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END
+		|| printf('the bootstrap of trials is biased by %+.4f at k = %d: inside its world pass^k is rate^k, which lies above the estimate', p.fixed_bias, p.k)
+	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no WHERE p.fixed_bias IS NOT NULL AND p.k > 1 AND p.group_no <= 12
 	UNION ALL
 	SELECT 6, 0, 'lower and upper: tasks like these; fixed_lower and fixed_upper: these tasks, new trials'
 		|| CASE WHEN bool_or(fixed_method LIKE '%within these runs') THEN ' within these runs (fewer than 3 runs cannot show how nights differ)'

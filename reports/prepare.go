@@ -73,6 +73,9 @@ func prepare(ctx context.Context, d *db, req Request) (*selection, error) {
 // answer it.
 func (sel *selection) makeFilter(ctx context.Context, d *db) (bool, error) {
 	conds := []string{"true"}
+	if sel.req.describing {
+		conds = []string{"false"}
+	}
 	onRollup := true
 	if w := strings.TrimSpace(sel.req.Where); w != "" {
 		if err := checkWhere(ctx, d, w); err != nil {
@@ -121,7 +124,7 @@ func (sel *selection) source() string {
 // makeLabelled lays --labels over shape and risk.
 func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 	if sel.req.Labels != "" {
-		f, err := readSideFile("labels", sel.req.Labels, []string{"shape", "risk"})
+		f, err := readSideFile("labels", sel.req.Labels, "shape", "risk", "weight")
 		if err != nil {
 			return err
 		}
@@ -135,9 +138,16 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 		if f := sel.labels; f != nil {
 			var repl []string
 			for _, c := range f.columns {
+				if c == "weight" {
+					continue
+				}
 				repl = append(repl, fmt.Sprintf("coalesce(l.%[1]s, a.%[1]s, t.%[1]s) AS %[1]s", c))
 			}
-			text = "SELECT t.* REPLACE (" + strings.Join(repl, ", ") + ") FROM " + rel + " AS t" +
+			replace := ""
+			if len(repl) > 0 {
+				replace = " REPLACE (" + strings.Join(repl, ", ") + ")"
+			}
+			text = "SELECT t.*" + replace + " FROM " + rel + " AS t" +
 				" LEFT JOIN request_labels AS l ON l.suite = t.suite AND l.task_id = t.task_id" +
 				" LEFT JOIN request_labels AS a ON a.suite IS NULL AND a.task_id = t.task_id"
 		}
@@ -200,7 +210,7 @@ func (sel *selection) filterError(err error) error {
 // refuseNone ends with an error when no run was chosen, and says why.
 func (sel *selection) refuseNone(ctx context.Context, d *db) error {
 	row, err := d.row(ctx, "SELECT count(*) FROM selected_runs")
-	if err != nil || row.int(0) > 0 {
+	if sel.req.describing || err != nil || row.int(0) > 0 {
 		return err
 	}
 	if row, err = d.row(ctx, "SELECT count(*), min(run_at), max(run_at) FROM task_runs"); err != nil {

@@ -50,6 +50,8 @@ type Request struct {
 	// Now is the moment that "7d" counts back from and that the stamp
 	// carries; zero: SOURCE_DATE_EPOCH, else the clock.
 	Now time.Time
+
+	describing bool // only the columns are wanted: no trial is read
 }
 
 // KSpec is the value of -k: a list, the largest k that every task supports, or
@@ -103,8 +105,8 @@ func (q *Request) Set(name, value string) error {
 	case "seed":
 		q.Seed, err = strconv.ParseInt(value, 10, 64)
 		q.SeedSet = true
-		if err != nil {
-			err = usagef("seed %q: a whole number is wanted", value)
+		if err != nil || q.Seed < 0 {
+			err = usagef("seed %q: a whole number ≥ 0 is wanted", value)
 		}
 	case "top":
 		q.Top, err = strconv.ParseInt(value, 10, 64)

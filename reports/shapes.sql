@@ -34,6 +34,7 @@ FROM estimated
 ORDER BY group_no, population.mean NULLS LAST, mean, shape
 -- section: overall Overall, by what is asked of it
 -- quiet: flag
+-- wide: interval
 WITH task AS (
 	SELECT t.group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, ks.k,
 		CASE WHEN min(n) >= ks.k THEN mean_se(list(pass_hat_k(c, n, ks.k) ORDER BY run_id), NULL).mean END AS value
@@ -58,28 +59,29 @@ strata AS (
 -- t quantile of T − G degrees of freedom: the interval of any T − G + 1 values
 -- with spread is that many standard errors wide.
 estimated AS (
-	SELECT l.*, s.se AS strata_se, mean_se(vals, weights, $conf::DOUBLE) AS plain,
-		cluster_se(vals, weights, clusters, 'CR1', $conf::DOUBLE) AS cr1, cluster_se(vals, weights, clusters, 'CR2', $conf::DOUBLE) AS cr2,
+	SELECT l.*, s.se AS strata_se, pass_ci(vals, weights, NULL, $conf::DOUBLE) AS plain,
+		cluster_se(vals, weights, clusters, 'CR1', $conf::DOUBLE) AS cr1, pass_ci(vals, weights, clusters, $conf::DOUBLE) AS cr2,
 		mean_se(range(CASE WHEN tasks > shapes THEN tasks - shapes + 1 ELSE 0 END)::DOUBLE[], NULL, $conf::DOUBLE) AS gauge
 	FROM listed AS l JOIN strata AS s ON s.group_no = l.group_no AND s.k = l.k
 ),
 answer AS (
 	SELECT group_no, grp, k, tasks, shapes, 1 AS place, 'independent' AS method, 'tasks like these, drawn independently' AS question,
-		plain.mean AS estimate, plain.se AS se, plain.df AS df, plain.lower AS lower, plain.upper AS upper, plain.flag AS flag FROM estimated
+		plain.mean AS estimate, plain.se AS se, plain.df AS df, plain.lower AS lower, plain.upper AS upper, plain.flag AS flag, plain.method AS "interval" FROM estimated
 	UNION ALL
 	SELECT group_no, grp, k, tasks, shapes, 2, 'stratified', 'new tasks of these shapes',
 		plain.mean, strata_se, CASE WHEN strata_se IS NOT NULL THEN gauge.df END,
-		plain.mean - strata_se * (gauge.upper - gauge.mean) / gauge.se, plain.mean + strata_se * (gauge.upper - gauge.mean) / gauge.se,
-		CASE WHEN strata_se IS NULL THEN 'a shape has a single task' END FROM estimated
+		CASE WHEN strata_se IS NOT NULL THEN greatest(plain.mean - strata_se * (gauge.upper - gauge.mean) / gauge.se, 0) END,
+		CASE WHEN strata_se IS NOT NULL THEN least(plain.mean + strata_se * (gauge.upper - gauge.mean) / gauge.se, 1) END,
+		CASE WHEN strata_se IS NULL THEN 'a shape has a single task' END, 't' FROM estimated
 	UNION ALL
 	SELECT group_no, grp, k, tasks, shapes, 3, 'CR1', 'new shapes too, as other tools print it',
-		cr1.mean, cr1.se, cr1.df, cr1.lower, cr1.upper, cr1.flag FROM estimated
+		cr1.mean, cr1.se, cr1.df, CASE WHEN cr1.se IS NOT NULL THEN greatest(cr1.lower, 0) END, CASE WHEN cr1.se IS NOT NULL THEN least(cr1.upper, 1) END, cr1.flag, 't' FROM estimated
 	UNION ALL
 	SELECT group_no, grp, k, tasks, shapes, 4, 'CR2', 'new shapes too',
-		cr2.mean, cr2.se, cr2.df, cr2.lower, cr2.upper, cr2.flag FROM estimated
+		cr2.mean, cr2.se, cr2.df, cr2.lower, cr2.upper, cr2.flag, cr2.method FROM estimated
 )
 SELECT unnest(grp), CASE WHEN k = 1 THEN 'mean' ELSE 'pass^' || k END AS measure, question, method, estimate, se, df,
-	shapes AS clusters, tasks, lower, upper, flag
+	shapes AS clusters, tasks, lower, upper, flag, "interval"
 FROM answer
 ORDER BY group_no, k, place
 -- warnings:

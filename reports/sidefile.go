@@ -40,7 +40,7 @@ type sideRow struct {
 
 // readSideFile reads a side file with the value columns wanted. Weights need
 // theirs; of labels one is enough. Faults name file and line.
-func readSideFile(kind, path string, wanted []string) (*sideFile, error) {
+func readSideFile(kind, path string, wanted ...string) (*sideFile, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, usagef("%s %s: %v", kind, path, rootCause(err))
@@ -109,7 +109,7 @@ func (f *sideFile) parse(data []byte, wanted []string) error {
 		seen[key] = line
 		for j, i := range cols {
 			v := strings.TrimSpace(rec[i])
-			if f.columns[j] == "weight" {
+			if f.columns[j] == "weight" && (v != "" || f.kind == "weights") {
 				w, err := strconv.ParseFloat(v, 64)
 				if err != nil || !(w >= 0) || math.IsInf(w, 0) {
 					return usagef("%s %s: line %d: weight %q of task %s: a number ≥ 0 is wanted", f.kind, f.path, line, rec[i], row.task)
@@ -163,7 +163,21 @@ func (f *sideFile) load(ctx context.Context, d *db, table string) error {
 	return nil
 }
 
+// storedWeights are the weights of the labels in the store, nil when no label
+// has one.
+func storedWeights(ctx context.Context, d *db) (*sideFile, error) {
+	row, err := d.row(ctx, "SELECT count(weight) FROM labels")
+	if err != nil || row.int(0) == 0 {
+		return nil, err
+	}
+	err = d.exec(ctx, "CREATE OR REPLACE TEMP TABLE request_weights AS SELECT suite, task_id, weight FROM labels WHERE weight >= 0")
+	return &sideFile{kind: "labels"}, err
+}
+
 // stamp says which file it was: name, hash and date.
 func (f *sideFile) stamp() string {
+	if f.path == "" {
+		return "labels of the store"
+	}
 	return fmt.Sprintf("%s sha256:%s of %s", filepath.Base(f.path), f.hash[:16], f.date.Format("2006-01-02"))
 }

@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -135,20 +136,35 @@ func (sel *selection) joinWeights() (join, weight string) {
 // pooledRun stands for run_id where the trials of several runs were added up.
 const pooledRun = "(pooled)"
 
+// makeWeights takes the weights from --weights, else from --labels, else from
+// the labels of the store. A weights file must name every task; of labels, whose
+// business is another, a task without a weight has the weight 1.
+func (sel *selection) makeWeights(ctx context.Context, d *db) error {
+	var err error
+	switch {
+	case sel.req.Weights != "":
+		if sel.weights, err = readSideFile("weights", sel.req.Weights, "weight"); err != nil {
+			return err
+		}
+		if err = sel.weights.load(ctx, d, "request_weights"); err != nil {
+			return err
+		}
+	case sel.labels != nil && slices.Contains(sel.labels.columns, "weight"):
+		sel.weights = sel.labels
+		err = d.exec(ctx, "CREATE OR REPLACE TEMP TABLE request_weights AS SELECT suite, task_id, weight FROM request_labels WHERE weight IS NOT NULL")
+	default:
+		sel.weights, err = storedWeights(ctx, d)
+	}
+	if err != nil || sel.weights == nil {
+		return err
+	}
+	return sel.settleUnweighted(ctx, d)
+}
+
 // makeTaskRuns applies policy, weights and pooling to the cells.
 func (sel *selection) makeTaskRuns(ctx context.Context, d *db) error {
-	if sel.req.Weights != "" {
-		f, err := readSideFile("weights", sel.req.Weights, []string{"weight"})
-		if err != nil {
-			return err
-		}
-		sel.weights = f
-		if err := f.load(ctx, d, "request_weights"); err != nil {
-			return err
-		}
-		if err := sel.refuseUnweighted(ctx, d); err != nil {
-			return err
-		}
+	if err := sel.makeWeights(ctx, d); err != nil {
+		return err
 	}
 	join, weight := sel.joinWeights()
 	n, high := "sum(n_all)", "sum(c) + sum(ungraded)"
@@ -190,9 +206,9 @@ JOIN here AS h ON h.group_no = c.group_no AND h.suite IS NOT DISTINCT FROM c.sui
 	return nil
 }
 
-// refuseUnweighted ends with an error when a task has no declared weight: any
-// stand-in for it would be a choice that nobody made.
-func (sel *selection) refuseUnweighted(ctx context.Context, d *db) error {
+// settleUnweighted deals with tasks that have no declared weight. Of a weights
+// file that is an error: any stand-in for it would be a choice nobody made.
+func (sel *selection) settleUnweighted(ctx context.Context, d *db) error {
 	join, weight := sel.joinWeights()
 	missing, err := d.column(ctx, fmt.Sprintf("SELECT DISTINCT t.task_id FROM selected_cells AS t%s WHERE %s IS NULL ORDER BY t.task_id LIMIT 4", join, weight))
 	if err != nil || len(missing) == 0 {
@@ -202,7 +218,11 @@ func (sel *selection) refuseUnweighted(ctx context.Context, d *db) error {
 	if len(missing) == 4 {
 		missing, more = missing[:3], " and others"
 	}
-	return usagef("%s: no weight for task %s%s; give the weight 0 to leave a task out", sel.req.Weights, strings.Join(missing, ", "), more)
+	if sel.weights.kind == "weights" {
+		return usagef("%s: no weight for task %s%s; give the weight 0 to leave a task out", sel.req.Weights, strings.Join(missing, ", "), more)
+	}
+	sel.warn("the labels give some tasks a weight but not %s%s, which count with the weight 1", strings.Join(missing, ", "), more)
+	return d.exec(ctx, fmt.Sprintf("INSERT INTO request_weights SELECT DISTINCT t.suite, t.task_id, 1.0 FROM selected_cells AS t%s WHERE %s IS NULL", join, weight))
 }
 
 // dropTasks keeps, under --tasks common, the tasks that every group of their

@@ -7,12 +7,16 @@
 -- of a task breaks it.
 -- param: k     attempts asked about; the largest one is shown
 -- param: conf  level of the interval
+-- param: interval  auto, or bootstrap: percentile intervals of pass^k
+-- param: resamples  of the bootstrap; 0 is its exact limit
+-- param: seed       of the bootstrap
 -- param: top   how many tasks to show, 0 for all
--- section: tasks Every task, worst first
+-- section: tasks One row for each task
 -- chart: bar x=task_id y=rate
 -- wide: flakiness_unbiased rate_lower rate_upper ungraded missing error_types error_message cost_per_trial
 -- quiet: errors
 -- when several_runs: runs
+-- when bootstrap: degenerate
 -- when bounds: pass_hat_k_low pass_hat_k_high
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, list_max($k::INTEGER[]) AS k, sum(runs)::BIGINT AS runs,
@@ -24,6 +28,11 @@ WITH task AS (
 ranked AS (
 	SELECT *, c / n AS rate, row_number() OVER (ORDER BY c / n, n DESC, suite, task_id, group_no) AS place FROM task
 ),
+judged AS (
+	SELECT *, pass_hat_k_ci(c, n, k, $conf::DOUBLE) AS exact,
+		CASE WHEN $interval::VARCHAR = 'bootstrap' THEN bootstrap_pass_hat_k(c, n, k, $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS boot
+	FROM ranked WHERE $top::BIGINT = 0 OR place <= $top::BIGINT
+),
 failed AS (
 	SELECT group_no, suite, task_id, min(trace) FILTER (NOT passed) AS trace,
 		min(error_message) FILTER (error_type IS NOT NULL) AS error_message,
@@ -32,17 +41,17 @@ failed AS (
 )
 SELECT unnest(t.grp), t.task_id, t.shape, t.n, t.c, t.rate, t.k, t.runs,
 	pass_hat_k(t.c, t.n, t.k) AS pass_hat_k,
-	pass_hat_k_ci(t.c, t.n, t.k, $conf::DOUBLE).lower AS lower, pass_hat_k_ci(t.c, t.n, t.k, $conf::DOUBLE).upper AS upper,
+	CASE WHEN t.boot IS NULL THEN t.exact.lower ELSE t.boot.lower END AS lower,
+	CASE WHEN t.boot IS NULL THEN t.exact.upper ELSE t.boot.upper END AS upper,
 	flakiness(t.c, t.n) AS flakiness,
 	CASE WHEN t.c = t.n THEN 'stable pass' WHEN t.c = 0 THEN 'stable fail' ELSE 'flaky' END AS class,
-	t.errors, f.trace,
+	t.errors, f.trace, t.boot.degenerate AS degenerate,
 	pass_hat_k(t.c, t.n, t.k) AS pass_hat_k_low, pass_hat_k(t.c_high, t.n, t.k) AS pass_hat_k_high,
 	flakiness_unbiased(t.c, t.n) AS flakiness_unbiased,
 	wilson_ci(t.c, t.n, $conf::DOUBLE).lower AS rate_lower, wilson_ci(t.c, t.n, $conf::DOUBLE).upper AS rate_upper,
 	t.ungraded, t.missing, nullif(f.error_types, '') AS error_types, f.error_message, t.cost_per_trial
-FROM ranked AS t
+FROM judged AS t
 LEFT JOIN failed AS f ON f.group_no = t.group_no AND f.suite IS NOT DISTINCT FROM t.suite AND f.task_id IS NOT DISTINCT FROM t.task_id
-WHERE $top::BIGINT = 0 OR t.place <= $top::BIGINT
 ORDER BY t.place
 -- notes:
 WITH task AS (
