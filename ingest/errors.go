@@ -76,3 +76,26 @@ func isUnknownFormat(err error) bool {
 	var u *UnknownFormatError
 	return errors.As(err, &u)
 }
+
+// RejectedError says that too many rows of a source could not be read, so that
+// it was not committed.
+type RejectedError struct {
+	Source  string
+	Rows    int64 // rows read, rejects included
+	Rejects int64
+	Limit   string // --max-rejects
+	Strict  bool
+	First   *SyntaxError
+}
+
+func (e *RejectedError) Error() string {
+	at := e.First.Reason
+	if pos := e.First.Pos(); pos != "" {
+		at = pos + ": " + at
+	}
+	if e.Strict {
+		return fmt.Sprintf("%s: %s; nothing was stored (--strict)", e.Source, at)
+	}
+	return fmt.Sprintf("%s: %d of %d rows could not be read, more than --max-rejects %s allows; nothing was stored. First: %s (all: passhat rejects --failed)",
+		e.Source, e.Rejects, e.Rows, e.Limit, at)
+}

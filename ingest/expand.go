@@ -18,6 +18,9 @@ func (m *Mapper) expandRuns(shape *Shape, line int64, path string, raw []byte) {
 	list := m.row.runs.Text
 	name := shape.names[shape.runsAt]
 	_, err := scanArray(list, 0, func(i int, v Value) error {
+		if i == maxCount {
+			return fmt.Errorf("one row may hold at most %d trials", maxCount)
+		}
 		at := name + "[" + strconv.Itoa(i) + "]"
 		if path != "" {
 			at = path + "." + at

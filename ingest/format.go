@@ -52,6 +52,10 @@ type Format struct {
 	Fields []FieldDoc
 	// Notes tell what the format does about errors, and what it cannot know.
 	Notes []string
+
+	// chunks, if set, makes a reader for each of several goroutines: the
+	// format's lines can be read without those before them.
+	chunks func(*Input, *Options) (chunkReader, error)
 }
 
 // FieldDoc is one line of the mapping that `passhat formats NAME` shows.
@@ -62,7 +66,7 @@ type FieldDoc struct {
 }
 
 // Formats lists the log formats; the order is that of `passhat formats`.
-var Formats = []Format{tauBench, csvFormat, tsvFormat, parquetFormat, arrowFormat}
+var Formats = []Format{jsonlFormat, jsonFormat, tauBench, csvFormat, tsvFormat, parquetFormat, arrowFormat}
 
 // FormatNamed returns the format of that name.
 func FormatNamed(name string) (Format, bool) {

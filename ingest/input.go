@@ -26,12 +26,13 @@ type Input struct {
 	Compression string
 
 	// file holds the bytes: Path, or the spooled copy of stdin.
-	file     string
-	limit    int64 // bytes of file that belong to the input
-	limits   Limits
-	consumed int64
-	onRead   func(int) // told of raw bytes read
-	mappers  mappers
+	file      string
+	limit     int64 // bytes of file that belong to the input
+	limits    Limits
+	consumed  int64
+	onRead    func(int) // told of raw bytes read
+	temporary bool      // file is to be removed in the end
+	mappers   mappers
 }
 
 // Open returns the decompressed bytes from the beginning.

@@ -20,7 +20,7 @@ const (
 	// maxExtra is the longest extra, scores or config of a row.
 	maxExtra = 64 << 10
 	// maxCount is how many trials one row of counts may stand for.
-	maxCount = 100_000
+	maxCount = 50_000
 	// maxShapes bounds the memory for rows of ever new keys.
 	maxShapes = 1024
 )

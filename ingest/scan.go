@@ -266,7 +266,7 @@ func scanObject(b []byte, i int, fields []field, guess [][]byte) (out []field, e
 		}
 		i = skipSpace(b, i)
 		if f.val, i, err = scanValue(b, i); err != nil {
-			return fields, i, hits, err
+			return append(fields, f), i, hits, err // the key is good
 		}
 		fields = append(fields, f)
 		i = skipSpace(b, i)

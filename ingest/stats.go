@@ -9,6 +9,7 @@ type Stats struct {
 	Secrets       int64            // fields left out because they can hold secrets
 	SeveralScores int64            // rows with several scores, none chosen
 	Omitted       map[string]int64 // fields too long for extra
+	Unused        map[string]int64 // fields of a document that no row has
 	Mismatched    map[string]int64 // "field (column)": values of another kind, kept in extra
 	Used          map[Used]int64   // rows in which a column came from a name
 }
@@ -21,6 +22,13 @@ func (s *Stats) omit(name string) {
 		s.Omitted = map[string]int64{}
 	}
 	count1(s.Omitted, name)
+}
+
+func (s *Stats) unused(name string) {
+	if s.Unused == nil {
+		s.Unused = map[string]int64{}
+	}
+	count1(s.Unused, name)
 }
 
 func (s *Stats) mismatch(name, column string) {
@@ -68,6 +76,7 @@ func (s *Stats) add(o *Stats) {
 	s.Secrets += o.Secrets
 	s.SeveralScores += o.SeveralScores
 	s.Omitted = addCounts(s.Omitted, o.Omitted)
+	s.Unused = addCounts(s.Unused, o.Unused)
 	s.Mismatched = addCounts(s.Mismatched, o.Mismatched)
 	s.Used = addCounts(s.Used, o.Used)
 }

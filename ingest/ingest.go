@@ -1,0 +1,306 @@
+// Package ingest reads the logs of agent harnesses into a store of trials: it
+// finds the sources, recognises their format by content, decompresses them,
+// maps their fields to the columns of the trials table, and keeps what cannot
+// be read as rejects with their place.
+//
+// It does not judge a score without being told how (--pass-when), does not
+// compute statistics, and does not open DuckDB.
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"passhat/ingest/store"
+)
+
+// Ingest reads sources (files, folders, globs, "-" for standard input) into the
+// store, each as one batch that is there wholly or not at all. A source that
+// fails does not keep the others from being read; the error then names it. On a
+// wrong option (*UsageError) nothing is read.
+func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options) (Summary, error) {
+	var sum Summary
+	if err := opt.check(); err != nil {
+		return sum, err
+	}
+	found, err := Expand(sources)
+	if err != nil {
+		return sum, err
+	}
+	watch := newWatch(&opt, found)
+	defer watch.stop()
+	var failed []error
+	for _, f := range found {
+		if ctx.Err() != nil {
+			return sum, context.Cause(ctx)
+		}
+		s, err := ingestOne(ctx, st, f, &opt, watch)
+		if isUnknownFormat(err) && !f.Named() {
+			sum.PassedOver = append(sum.PassedOver, f.Path)
+			continue
+		}
+		s.Err = err
+		sum.Sources = append(sum.Sources, s)
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	switch {
+	case len(sum.Sources) == 0 && len(sum.PassedOver) > 0:
+		return sum, fmt.Errorf("%s: none of its %s is a log in a known format (see passhat formats)",
+			strings.Join(sources, ", "), plural(int64(len(sum.PassedOver)), "file"))
+	case len(failed) == 1:
+		return sum, failed[0]
+	case len(failed) > 1:
+		return sum, &SeveralError{Failed: failed, Of: len(found)}
+	}
+	return sum, nil
+}
+
+// SeveralError says that several sources failed.
+type SeveralError struct {
+	Failed []error
+	Of     int
+}
+
+func (e *SeveralError) Error() string {
+	return fmt.Sprintf("%d of %d sources failed; first: %v", len(e.Failed), e.Of, e.Failed[0])
+}
+
+func (e *SeveralError) Unwrap() []error { return e.Failed }
+
+// check finds wrong options before anything is read.
+func (o *Options) check() error {
+	if _, err := newFinisher(o); err != nil {
+		return err
+	}
+	if _, err := NewMapper(&Input{}, o); err != nil {
+		return err
+	}
+	if _, _, err := o.maxRejects(0); err != nil {
+		return err
+	}
+	if o.As != "" && o.As != asLabels && o.As != asPrices {
+		if _, ok := FormatNamed(o.As); !ok {
+			return usagef("--as", "there is no format %q: choose one of %s, %s, %s", o.As,
+				strings.Join(FormatNames(), ", "), asLabels, asPrices)
+		}
+	}
+	return nil
+}
+
+// maxRejects is how many of rows may be rejects.
+func (o *Options) maxRejects(rows int64) (n int64, text string, err error) {
+	text = o.MaxRejects
+	if text == "" {
+		return max(1, rows/1000), "0.1% (at least 1)", nil
+	}
+	if share, ok := strings.CutSuffix(strings.TrimSpace(text), "%"); ok {
+		f, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
+		if err != nil || !(f >= 0 && f <= 100) {
+			return 0, text, usagef("--max-rejects", "%q is not a share from 0%% to 100%%", text)
+		}
+		return int64(f / 100 * float64(rows)), text, nil
+	}
+	n, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || n < 0 {
+		return 0, text, usagef("--max-rejects", "%q is neither a count such as 20 nor a share such as 0.5%%", text)
+	}
+	return n, text, nil
+}
+
+// given lists the options that change rows, as the record of a batch keeps them.
+func (o *Options) given() map[string]string {
+	m := map[string]string{}
+	for name, v := range map[string]string{"suite": o.Suite, "run": o.Run, "pass-when": o.PassWhen, "score": o.Score, "tz": o.TZ} {
+		if v != "" {
+			m[name] = v
+		}
+	}
+	for name, pairs := range map[string][]Pair{"set": o.Set, "map": o.Map} {
+		for _, p := range pairs {
+			m[name+" "+p.Name] = p.Value
+		}
+	}
+	return m
+}
+
+func optionsHash(m map[string]string) string {
+	b, _ := json.Marshal(m) // sorted by key; strings cannot fail
+	h := sha256.Sum256(b)
+	return fmt.Sprintf("%x", h[:8])
+}
+
+// ingestOne brings one source into the store.
+func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watch *watch) (SourceSummary, error) {
+	start := time.Now()
+	s := SourceSummary{Source: f.Path, Kind: store.KindTrials, DryRun: opt.DryRun}
+	defer func() { s.Took = time.Since(start) }()
+	watch.begin(f.Path)
+	in, hash, err := openInput(ctx, f, opt)
+	if err != nil {
+		return s, err
+	}
+	defer in.close()
+	defer watch.end(in)
+	if opt.As == asLabels || opt.As == asPrices {
+		err := ingestSide(ctx, st, in, hash, opt, &s)
+		return s, err
+	}
+	format, err := chooseFormat(in, opt)
+	if err != nil {
+		return s, err
+	}
+	s.Format = format.Name
+	src := sourceOf(in, hash, format, opt)
+	// Another writer may change what the plan rests on; then all is done again.
+	for try := 0; ; try++ {
+		err = ingestPlanned(ctx, st, in, src, format, opt, watch, &s)
+		if !errors.Is(err, store.ErrChanged) || try == 5 {
+			return s, err
+		}
+	}
+}
+
+func chooseFormat(in *Input, opt *Options) (Format, error) {
+	if opt.As == "" {
+		return Detect(in)
+	}
+	if in.Size == 0 {
+		return Format{}, &UnknownFormatError{Source: in.Name, Empty: true}
+	}
+	f, _ := FormatNamed(opt.As)
+	return f, nil
+}
+
+func sourceOf(in *Input, hash string, f Format, opt *Options) store.Source {
+	given := opt.given()
+	src := store.Source{
+		Path: in.Path, Format: f.Name, FormatVersion: f.Version, Hash: hash, Size: in.limit,
+		// Compressed text is not read from the middle.
+		LineFormat:  f.Lines && in.Compression == Plain,
+		OptionsHash: optionsHash(given), Options: given, Passhat: opt.Version, Replace: opt.Replace,
+	}
+	if in.Path == "" {
+		src.Path, src.LineFormat = store.Stdin, false
+	}
+	if src.LineFormat {
+		src.HashPrefix = in.linePrefix
+	}
+	return src
+}
+
+// ingestPlanned plans, reads and commits.
+func ingestPlanned(ctx context.Context, st *store.Store, in *Input, src store.Source, f Format, opt *Options, watch *watch, s *SourceSummary) error {
+	*s = SourceSummary{Source: s.Source, Kind: s.Kind, Format: s.Format, DryRun: s.DryRun}
+	var err error
+	if s.Plan, err = st.Plan(ctx, src); err != nil {
+		return err
+	}
+	if s.Plan.Action == store.Skip {
+		s.Store.Action = store.Skip
+		return nil
+	}
+	in.Offset, in.FirstLine, in.consumed, in.mappers.all = 0, 1, 0, nil
+	if s.Plan.Action == store.Append {
+		in.Offset = s.Plan.Offset
+		lines, err := in.countLines(ctx, in.Offset)
+		if err != nil {
+			return err
+		}
+		in.FirstLine = lines + 1
+	}
+	if opt.DryRun {
+		return readInto(ctx, in, src, f, opt, watch, s, noSink{})
+	}
+	b, err := st.Begin(ctx, src, s.Plan)
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	if err := readInto(ctx, in, src, f, opt, watch, s, batchSink{b}); err != nil {
+		var rejected *RejectedError
+		if errors.As(err, &rejected) {
+			return errors.Join(err, b.Fail())
+		}
+		return err
+	}
+	for _, n := range s.Notes {
+		b.Warn(n)
+	}
+	if src.LineFormat {
+		b.Consumed(in.consumed)
+	}
+	s.Store, err = b.Commit(ctx)
+	return err
+}
+
+// readInto runs the pipeline and judges its rejects.
+func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *Options, watch *watch, s *SourceSummary, to sink) error {
+	loc, err := opt.location()
+	if err != nil {
+		return err
+	}
+	in.onRead = watch.read
+	p := &pipeline{
+		in: in, opt: opt, f: f, sink: to, jobs: opt.jobs(), rows: &watch.rows,
+		seq: &sequencer{runName: in.Stem + "@" + src.Hash[:8], fallback: in.runTime(loc),
+			runs: map[store.RunKey]runTime{}, numbers: map[uint64]int32{}},
+	}
+	err = p.run(ctx)
+	in.onRead = nil
+	s.FirstReject, s.Preview = p.first, p.preview
+	s.Store.Read, s.Store.Rejects = p.counts.trials+p.rejects, p.rejects
+	if err != nil {
+		return err
+	}
+	limit, text, err := opt.maxRejects(s.Store.Read)
+	if err != nil {
+		return err
+	}
+	if p.rejects > limit {
+		return &RejectedError{Source: in.Name, Rows: s.Store.Read, Rejects: p.rejects, Limit: text, First: p.first}
+	}
+	if err := in.unchanged(ctx, src.Hash); err != nil {
+		return err
+	}
+	if f.Lines && in.Compression == Plain && in.consumed < in.limit {
+		s.Waiting = in.limit - in.consumed
+	}
+	stats := in.stats()
+	s.Mapping = mapping(&stats)
+	s.Notes = notes(&stats, &p.counts, opt)
+	s.Notes = append(s.Notes, unusedRules(&stats, opt)...)
+	if s.Waiting > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("the last line is unfinished: its %s wait for the next ingest", plural(s.Waiting, "byte")))
+	}
+	if p.first != nil {
+		s.Notes = append(s.Notes, fmt.Sprintf("first reject: %s: %s (all: passhat rejects)", p.first.Pos(), p.first.Reason))
+	}
+	return nil
+}
+
+// unusedRules names every --map and --score that found nothing.
+func unusedRules(stats *Stats, opt *Options) []string {
+	var out []string
+	for _, m := range opt.Map {
+		if stats.Used[Used{m.Name, m.Value}] == 0 {
+			out = append(out, fmt.Sprintf("--map %s=%s: no row has such a field", m.Name, m.Value))
+		}
+	}
+	return out
+}
+
+func (o *Options) jobs() int {
+	if o.Jobs > 0 {
+		return min(o.Jobs, 64)
+	}
+	return min(max(runtime.GOMAXPROCS(0), 1), 16)
+}

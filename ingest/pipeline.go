@@ -1,0 +1,332 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"passhat/ingest/store"
+)
+
+// The pipeline of one source:
+//
+//	reader ──chunks──> worker: decode, finish ──in order──> sequence ──> encode into the worker's own Part
+//
+// Any worker takes the next chunk; only the step between is taken in the order
+// of the source, and encoding runs beside the others' decoding.
+
+// maxPending is how many trials a worker holds before it hands them on; a few
+// bytes of a log can stand for very many.
+const maxPending = 32 << 10
+
+// batchTrials is how many trials of a format without chunks travel together.
+const batchTrials = 1024
+
+// sink takes finished trials; it is a batch of the store, or nothing.
+type sink interface {
+	part() (func([]store.Trial) error, error)
+	reject(*SyntaxError) error
+}
+
+// pipeline reads one source into a sink.
+type pipeline struct {
+	in   *Input
+	opt  *Options
+	f    Format
+	seq  *sequencer
+	sink sink
+	jobs int
+	rows *atomic.Int64 // trials and rejects so far, for progress
+
+	free chan *chunk
+	work chan *chunk
+
+	mu      sync.Mutex
+	turn    int // chunk whose turn it is
+	turned  *sync.Cond
+	err     error
+	cancel  context.CancelFunc
+	rejects int64
+	first   *SyntaxError
+	counts  finishCounts
+	preview []store.Trial
+}
+
+// run reads the whole source.
+func (p *pipeline) run(ctx context.Context) error {
+	ctx, p.cancel = context.WithCancel(ctx)
+	defer p.cancel()
+	p.turned = sync.NewCond(&p.mu)
+	p.free = make(chan *chunk, 2*p.jobs+2)
+	p.work = make(chan *chunk, p.jobs)
+	var wg sync.WaitGroup
+	for range p.jobs {
+		w, err := p.newWorker()
+		if err != nil {
+			p.fail(err)
+			break
+		}
+		wg.Go(func() { w.loop() })
+	}
+	p.fail(p.guard(func() error { return p.read(ctx) }))
+	close(p.work)
+	wg.Wait()
+	return p.err
+}
+
+// fail keeps the first error and stops everything.
+func (p *pipeline) fail(err error) {
+	if err == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+	p.cancel()
+	p.turned.Broadcast()
+}
+
+func (p *pipeline) failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil
+}
+
+// guard turns a panic over a hostile log into an error about that log.
+func (p *pipeline) guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Fault{Source: p.in.Name, Cause: fmt.Sprint(r)}
+		}
+	}()
+	return f()
+}
+
+// Fault is a fault of passhat itself (exit code 5).
+type Fault struct{ Source, Cause string }
+
+func (e *Fault) Error() string {
+	return e.Source + ": a fault of passhat itself, please report it: " + e.Cause
+}
+
+// read hands the source out in chunks.
+func (p *pipeline) read(ctx context.Context) error {
+	if p.f.chunks != nil {
+		return cutChunks(ctx, p.in, p.opt.maxRow(), p.fresh, func(c *chunk) bool { return p.send(ctx, c) })
+	}
+	seq := 0
+	c := p.fresh()
+	var failure error
+	for t, err := range p.f.Read(ctx, p.in, p.opt) {
+		var bad *SyntaxError
+		switch {
+		case err == nil:
+			c.trials = append(c.trials, *t)
+		case errors.As(err, &bad):
+			c.rejects = append(c.rejects, bad)
+		default:
+			failure = err
+		}
+		if failure != nil {
+			break
+		}
+		if len(c.trials)+len(c.rejects) >= batchTrials {
+			c.seq = seq
+			seq++
+			if !p.send(ctx, c) {
+				return ctx.Err()
+			}
+			c = p.fresh()
+		}
+	}
+	if failure != nil {
+		return failure
+	}
+	c.seq = seq
+	if !p.send(ctx, c) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (p *pipeline) send(ctx context.Context, c *chunk) bool {
+	select {
+	case p.work <- c:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// fresh returns an empty chunk, if possible one that has served before.
+func (p *pipeline) fresh() *chunk {
+	select {
+	case c := <-p.free:
+		return c
+	default:
+		return &chunk{}
+	}
+}
+
+// maxReuse is how large a chunk's buffer may be to be kept.
+const maxReuse = 4 * chunkBytes
+
+func (p *pipeline) release(c *chunk) {
+	if cap(c.buf) > maxReuse || cap(c.trials) > 2*maxPending {
+		return
+	}
+	c.text, c.rejects, c.trials = nil, nil, c.trials[:0]
+	select {
+	case p.free <- c:
+	default:
+	}
+}
+
+// worker decodes and encodes chunks.
+type worker struct {
+	p      *pipeline
+	decode chunkReader // nil where the reader yields trials
+	finish *finisher
+	encode func([]store.Trial) error
+}
+
+func (p *pipeline) newWorker() (*worker, error) {
+	w := &worker{p: p}
+	var err error
+	if w.finish, err = newFinisher(p.opt); err != nil {
+		return nil, err
+	}
+	if p.f.chunks != nil {
+		if w.decode, err = p.f.chunks(p.in, p.opt); err != nil {
+			return nil, err
+		}
+	}
+	w.encode, err = p.sink.part()
+	return w, err
+}
+
+func (w *worker) loop() {
+	p := w.p
+	for c := range p.work {
+		if !p.failed() {
+			p.fail(p.guard(func() error { return w.chunk(c) }))
+		}
+		p.pass(c.seq)
+		p.release(c)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts.add(&w.finish.count)
+}
+
+// chunk takes one chunk to its end. A chunk that stands for very many trials
+// goes in several pieces, all within its turn.
+func (w *worker) chunk(c *chunk) error {
+	for more := true; more; {
+		more = false
+		if w.decode != nil {
+			more = w.decode.chunk(c)
+		}
+		for i := range c.trials {
+			w.finish.finish(&c.trials[i])
+		}
+		if !w.p.await(c.seq) {
+			return nil
+		}
+		w.p.seq.sequence(c.trials)
+		w.p.keepPreview(c.trials)
+		if err := w.p.takeRejects(c.rejects); err != nil {
+			return err
+		}
+		c.rejects = c.rejects[:0]
+		if !more {
+			w.p.pass(c.seq)
+		}
+		if err := w.encode(c.trials); err != nil {
+			return err
+		}
+		w.p.rows.Add(int64(len(c.trials)))
+		c.trials = c.trials[:0]
+	}
+	return nil
+}
+
+// await blocks until it is the chunk's turn; false if the source has failed.
+func (p *pipeline) await(seq int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.turn != seq && p.err == nil {
+		p.turned.Wait()
+	}
+	return p.err == nil
+}
+
+// pass ends the chunk's turn, once.
+func (p *pipeline) pass(seq int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.turn == seq {
+		p.turn++
+		p.turned.Broadcast()
+	}
+}
+
+func (p *pipeline) takeRejects(rejects []*SyntaxError) error {
+	for _, r := range rejects {
+		if p.first == nil {
+			p.first = r
+		}
+		p.rejects++
+		if p.opt.Strict {
+			return &RejectedError{Source: p.in.Name, Rejects: 1, Strict: true, First: r}
+		}
+		if err := p.sink.reject(r); err != nil {
+			return err
+		}
+	}
+	p.rows.Add(int64(len(rejects)))
+	return nil
+}
+
+// previewRows is how many trials --dry-run shows.
+const previewRows = 5
+
+func (p *pipeline) keepPreview(trials []store.Trial) {
+	if !p.opt.DryRun {
+		return
+	}
+	for i := range trials {
+		if len(p.preview) == previewRows {
+			return
+		}
+		p.preview = append(p.preview, cloneTrial(&trials[i]))
+	}
+}
+
+// batchSink writes to a batch of the store.
+type batchSink struct{ b *store.Batch }
+
+func (s batchSink) part() (func([]store.Trial) error, error) {
+	part, err := s.b.Part()
+	if err != nil {
+		return nil, err
+	}
+	return part.AppendAll, nil
+}
+
+func (s batchSink) reject(r *SyntaxError) error {
+	return s.b.Reject(store.Reject{Source: r.Source, Line: r.Line, Path: r.Path, Reason: r.Reason, Raw: string(r.Raw)})
+}
+
+// noSink is for --dry-run.
+type noSink struct{}
+
+func (noSink) part() (func([]store.Trial) error, error) {
+	return func([]store.Trial) error { return nil }, nil
+}
+
+func (noSink) reject(*SyntaxError) error { return nil }

@@ -1,0 +1,86 @@
+package ingest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"passhat/ingest/store"
+)
+
+// numberKey identifies what a trial number counts within.
+func numberKey(t *store.Trial) uint64 {
+	h := xxh3.HashString(t.Suite)
+	h = xxh3.HashStringSeed(t.RunID, h)
+	h = xxh3.HashStringSeed(t.TaskID, h)
+	return xxh3.HashStringSeed(t.Variant, h)
+}
+
+// sequencer gives trials, in the order of the source, what depends on those
+// before them: run names, the run's time, trial numbers.
+type sequencer struct {
+	runName  string // for trials of no run
+	fallback runTime
+	runs     map[store.RunKey]runTime
+	last     store.RunKey
+	lastTime runTime
+	numbers  map[uint64]int32
+}
+
+type runTime struct {
+	at   int64 // Unix microseconds
+	from string
+	set  bool
+}
+
+// maxRuns bounds the memory for run times; runs beyond it take each row's own time.
+const maxRuns = 1 << 20
+
+func (s *sequencer) sequence(trials []store.Trial) {
+	for i := range trials {
+		t := &trials[i]
+		if t.RunID == "" {
+			t.RunID, t.RunMade = s.runName, true
+		}
+		s.runTime(t)
+		if !t.Trial.OK {
+			key := numberKey(t)
+			n := s.numbers[key]
+			s.numbers[key] = n + 1
+			t.Trial = store.Some(n)
+			if t.TrialFrom == "" || t.TrialFrom == store.TrialExplicit {
+				t.TrialFrom = store.TrialOrder
+			}
+		} else if t.TrialFrom == "" {
+			t.TrialFrom = store.TrialExplicit
+		}
+	}
+}
+
+// runTime gives the trial its run's time: the log's own, else that of the first
+// trial of the run, else that of the file.
+func (s *sequencer) runTime(t *store.Trial) {
+	if !t.RunAt.IsZero() {
+		fill(&t.RunAtFrom, store.RunAtLog)
+		return
+	}
+	key := store.RunKey{Suite: t.Suite, RunID: t.RunID}
+	if !s.lastTime.set || key != s.last {
+		at, ok := s.runs[key]
+		key = store.RunKey{Suite: strings.Clone(t.Suite), RunID: strings.Clone(t.RunID)}
+		if !ok {
+			at = s.fallback
+			if !t.StartedAt.IsZero() {
+				at = runTime{t.StartedAt.UnixMicro(), store.RunAtLog, true}
+			}
+			if len(s.runs) < maxRuns {
+				s.runs[key] = at
+			}
+		}
+		s.last, s.lastTime = key, at
+	}
+	t.RunAt, t.RunAtFrom = microTime(s.lastTime.at), s.lastTime.from
+}
+
+func microTime(us int64) time.Time { return time.UnixMicro(us).UTC() }

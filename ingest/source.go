@@ -1,0 +1,247 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"passhat/ingest/store"
+)
+
+// openInput makes an Input of a source and hashes its content. What is no
+// regular file, standard input above all, is first copied to a private
+// temporary file, so that it can be read more than once in bounded memory.
+func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash string, err error) {
+	in = &Input{Name: f.Path, limits: opt.Limits, FirstLine: 1}
+	info, err := os.Stat(f.Path)
+	if f.Path == Stdin || err == nil && !info.Mode().IsRegular() {
+		if err := in.spool(ctx, f, opt); err != nil {
+			in.close()
+			return nil, "", err
+		}
+	} else {
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: open: %w", in.Name, plainPathError(err))
+		}
+		if in.Path, err = filepath.Abs(f.Path); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", in.Name, err)
+		}
+		in.file, in.limit, in.ModTime = in.Path, info.Size(), info.ModTime().UTC()
+		in.Stem = stem(f.Path)
+		in.Siblings = namesBeside(in.Path)
+	}
+	in.Size = in.limit
+	hash, err = in.hashPrefix(ctx, in.limit)
+	if err == nil {
+		err = in.findCompression()
+	}
+	if err != nil {
+		in.close()
+		return nil, "", err
+	}
+	return in, hash, nil
+}
+
+// maxSiblings bounds the list of names that formats may look at.
+const maxSiblings = 10_000
+
+func namesBeside(path string) []string {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(maxSiblings)
+	return names
+}
+
+// spool copies a stream to a temporary file.
+func (in *Input) spool(ctx context.Context, f Found, opt *Options) error {
+	r := opt.Stdin
+	in.Stem = "stdin"
+	if f.Path != Stdin {
+		file, err := os.Open(f.Path)
+		if err != nil {
+			return fmt.Errorf("%s: open: %w", in.Name, plainPathError(err))
+		}
+		defer file.Close()
+		r = file
+	} else if r == nil {
+		r = os.Stdin
+	}
+	tmp, err := os.CreateTemp("", "passhat-stdin-*")
+	if err != nil {
+		return fmt.Errorf("%s: make a temporary file: %w", in.Name, plainPathError(err))
+	}
+	in.file, in.temporary = tmp.Name(), true
+	in.limit, err = io.Copy(tmp, &contextReader{ctx, r})
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("%s: copy to a temporary file: %w", in.Name, plainPathError(err))
+	}
+	return nil
+}
+
+// close removes the temporary file, if there is one.
+func (in *Input) close() {
+	if in.temporary {
+		os.Remove(in.file)
+	}
+}
+
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	return c.r.Read(p)
+}
+
+// hashPrefix is the hex SHA-256 of the first n bytes as stored, "" where there
+// are fewer.
+func (in *Input) hashPrefix(ctx context.Context, n int64) (string, error) {
+	h := sha256.New()
+	read, err := in.readPrefix(ctx, n, h)
+	if err != nil || read < n {
+		return "", err
+	}
+	return sum(h), nil
+}
+
+func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+func (in *Input) readPrefix(ctx context.Context, n int64, w io.Writer) (int64, error) {
+	f, err := os.Open(in.file)
+	if err != nil {
+		return 0, fmt.Errorf("%s: open: %w", in.Name, plainPathError(err))
+	}
+	defer f.Close()
+	read, err := io.CopyBuffer(struct{ io.Writer }{w}, &contextReader{ctx, io.LimitReader(f, n)}, make([]byte, 1<<20))
+	if err != nil {
+		return read, fmt.Errorf("%s: read: %w", in.Name, plainPathError(err))
+	}
+	return read, nil
+}
+
+// linePrefix is hashPrefix for a source of lines: "" also where a line runs
+// across byte n.
+func (in *Input) linePrefix(ctx context.Context, n int64) (string, error) {
+	if n > in.limit || n < 0 {
+		return "", nil
+	}
+	if n > 0 && n < in.limit {
+		raw, err := in.OpenRaw()
+		if err != nil {
+			return "", err
+		}
+		defer raw.Close()
+		var b [2]byte
+		if _, err := raw.ReadAt(b[:], n-1); err != nil {
+			return "", fmt.Errorf("%s: read at byte %d: %w", in.Name, n-1, plainPathError(err))
+		}
+		if b[0] != '\n' && b[1] != '\n' && b[1] != '\r' {
+			return "", nil
+		}
+	}
+	return in.hashPrefix(ctx, n)
+}
+
+// countLines counts the line ends in the first n bytes.
+func (in *Input) countLines(ctx context.Context, n int64) (int64, error) {
+	c := &lineCounter{}
+	_, err := in.readPrefix(ctx, n, c)
+	return c.n, err
+}
+
+type lineCounter struct{ n int64 }
+
+func (c *lineCounter) Write(p []byte) (int, error) {
+	c.n += int64(bytes.Count(p, []byte{'\n'}))
+	return len(p), nil
+}
+
+func (in *Input) findCompression() error {
+	raw, err := in.OpenRaw()
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	head := make([]byte, 6)
+	n, err := raw.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("%s: read: %w", in.Name, plainPathError(err))
+	}
+	in.Compression = CompressionOf(head[:n])
+	return nil
+}
+
+// unchanged reports an error if the file is no longer what was hashed. A file
+// that only grew behind what was read is what it was.
+func (in *Input) unchanged(ctx context.Context, hash string) error {
+	if in.Path == "" {
+		return nil
+	}
+	info, err := os.Stat(in.Path)
+	if err == nil && info.Size() == in.limit && info.ModTime().Equal(in.ModTime) {
+		return nil
+	}
+	if err == nil {
+		var now string
+		if now, err = in.hashPrefix(ctx, in.limit); err == nil && now == hash {
+			return nil
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%s: it changed while it was read: ingest it again", in.Name)
+}
+
+// runTime is the time of a run of which the log itself says nothing.
+func (in *Input) runTime(loc *time.Location) runTime {
+	if at, ok := timeInName(filepath.Base(in.Path), loc); ok && in.Path != "" {
+		return runTime{at.UnixMicro(), store.RunAtFileName, true}
+	}
+	if !in.ModTime.IsZero() {
+		return runTime{in.ModTime.UnixMicro(), store.RunAtFileTime, true}
+	}
+	return runTime{time.Now().UnixMicro(), store.RunAtIngest, true}
+}
+
+// timeInName finds a date, with or without a time, in a file's name.
+func timeInName(name string, loc *time.Location) (time.Time, bool) {
+	isDigit := func(i int) bool { return i >= 0 && i < len(name) && name[i] >= '0' && name[i] <= '9' }
+	for i := range len(name) {
+		if !isDigit(i) || isDigit(i-1) {
+			continue
+		}
+		// 2026-11-30T12-00-00, 2026-11-30_12-00, 20261130T120000Z, 2026-11-30
+		for _, n := range []int{20, 19, 16, 15, 10} {
+			if i+n > len(name) || isDigit(i+n) && isDigit(i+n-1) {
+				continue
+			}
+			if at, _, ok := parseTime([]byte(name[i:i+n]), loc); ok {
+				return at, true
+			}
+		}
+		if i+8 <= len(name) && !isDigit(i+8) {
+			if at, err := time.ParseInLocation("20060102", name[i:i+8], loc); err == nil && at.Year() >= minYear && at.Year() < maxYear {
+				return at.UTC(), true
+			}
+		}
+	}
+	return time.Time{}, false
+}
