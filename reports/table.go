@@ -15,7 +15,7 @@ const (
 	// Later rows stream, their text cut to fit.
 	tableSample = 2000
 	// tableText is the widest that text gets where no terminal sets a limit.
-	tableText = 120
+	tableText = 240
 	// tableTextMin is how narrow a text column gets before the table is
 	// broken into blocks of columns instead.
 	tableTextMin = 12

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// ruleMax is the longest rule under the heading of a last text column.
+const ruleMax = 60
+
 // fitTable narrows text columns to the width and, where that is not enough,
 // breaks the columns into blocks that repeat the leading key columns.
 func fitTable(cols []*tableColumn, width int) [][]*tableColumn {
@@ -114,7 +117,11 @@ func (l *tableLayout) writeHeader(w *bufio.Writer, block []*tableColumn) {
 		if i > 0 {
 			b.WriteString(columnGap)
 		}
-		b.WriteString(strings.Repeat("─", c.width))
+		n := c.width
+		if i == len(block)-1 && c.Kind.elastic() {
+			n = min(n, ruleMax) // nothing stands beside it
+		}
+		b.WriteString(strings.Repeat("─", n))
 	}
 	w.WriteString(dim(l.opts, b.String()) + "\n")
 }
