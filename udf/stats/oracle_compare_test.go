@@ -89,7 +89,7 @@ func TestStratifiedOracle(t *testing.T) {
 		PTwo        float64 `json:"p_two"`
 	}
 	var file struct{ Values, Tiny []want }
-	const draws = 200_000
+	const draws = 60_000
 	noise := func(p float64) float64 { // four standard errors of a drawn share
 		return 4*math.Sqrt(p*(1-p)/draws) + 1.0/draws
 	}
@@ -164,7 +164,7 @@ func TestBootstrapOracle(t *testing.T) {
 			"trials": w.Trials, "tasks": w.Tasks, "clusters": w.Clusters,
 			"tasks+trials": w.TasksTrials, "clusters+trials": w.ClustersTrials,
 		} {
-			got, err := stats.BootstrapSuite(s.c, s.n, nil, s.shapeID, k, scheme, 100_000, 0.95, 1)
+			got, err := stats.BootstrapSuite(s.c, s.n, nil, s.shapeID, k, scheme, 30_000, 0.95, 1)
 			if err != nil {
 				t.Fatal(scheme, err)
 			}
