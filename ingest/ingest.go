@@ -139,9 +139,9 @@ func optionsHash(m map[string]string) string {
 }
 
 // ingestOne brings one source into the store.
-func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watch *watch) (SourceSummary, error) {
+func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watch *watch) (s SourceSummary, err error) {
 	start := time.Now()
-	s := SourceSummary{Source: f.Path, Kind: store.KindTrials, DryRun: opt.DryRun}
+	s = SourceSummary{Source: f.Path, Kind: store.KindTrials, DryRun: opt.DryRun}
 	defer func() { s.Took = time.Since(start) }()
 	watch.begin(f.Path)
 	in, hash, err := openInput(ctx, f, opt)
@@ -151,7 +151,7 @@ func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watc
 	defer in.close()
 	defer watch.end(in)
 	if opt.As == asLabels || opt.As == asPrices {
-		err := ingestSide(ctx, st, in, hash, opt, &s)
+		err = ingestSide(ctx, st, in, hash, opt, &s)
 		return s, err
 	}
 	format, err := chooseFormat(in, opt)

@@ -15,14 +15,14 @@ const notColumn = "is no such thing"
 // keep leaves a field to extra.
 func keep(*Mapper, *store.Trial, Value) string { return notColumn }
 
-// setCount reads a number of trials that stands without a number of successes:
-// what the run meant to do.
+// setCount reads a number of trials: beside a list of trials it is what the run
+// meant to do.
 func setCount(m *Mapper, t *store.Trial, v Value) string {
 	n, ok := v.integer()
+	if m.row.mode == runCounts {
+		return "" // n has been taken
+	}
 	if !ok || n < 0 || n > math.MaxInt32 || t.PlannedTrials.OK || m.row.mode == oneTrial {
-		if m.row.mode == runCounts {
-			return ""
-		}
 		return notColumn
 	}
 	t.PlannedTrials = store.Some(int32(n))

@@ -92,6 +92,9 @@ func (s *SourceSummary) Text() []string {
 		lines = append(lines, "  "+n)
 	}
 	for _, n := range s.Store.Notes {
+		if slices.Contains(s.Notes, n) {
+			continue // the batch keeps the notes as well
+		}
 		lines = append(lines, "  "+n)
 	}
 	return lines

@@ -1,0 +1,67 @@
+package ingest
+
+import (
+	"context"
+	"sync/atomic"
+
+	"passhat/ingest/store"
+)
+
+// memory is a sink for tests.
+type memSink struct {
+	trials  []store.Trial
+	rejects []*SyntaxError
+}
+
+func (m *memSink) part() (func([]store.Trial) error, error) {
+	return func(ts []store.Trial) error {
+		for i := range ts {
+			m.trials = append(m.trials, cloneTrial(&ts[i]))
+		}
+		return nil
+	}, nil
+}
+
+func (m *memSink) reject(r *SyntaxError) error {
+	m.rejects = append(m.rejects, r)
+	return nil
+}
+
+// ReadTrials reads one source into memory as Ingest would into a store.
+func ReadTrials(ctx context.Context, path string, opt Options) (string, []store.Trial, []*SyntaxError, error) {
+	in, hash, err := openInput(ctx, Found{Path: path}, &opt)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	defer in.close()
+	f, err := chooseFormat(in, &opt)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	loc, err := opt.location()
+	if err != nil {
+		return f.Name, nil, nil, err
+	}
+	var m memSink
+	var rows atomic.Int64
+	p := &pipeline{
+		in: in, opt: &opt, f: f, sink: &m, jobs: 1, rows: &rows,
+		seq: &sequencer{runName: in.Stem + "@" + hash[:8], fallback: in.runTime(loc),
+			runs: map[store.RunKey]runTime{}, numbers: map[uint64]int32{}},
+	}
+	err = p.run(ctx)
+	return f.Name, m.trials, m.rejects, err
+}
+
+// NewTestInput makes an Input of a file for Format.Read.
+func NewTestInput(path string) (*Input, error) {
+	in, _, err := openInput(context.Background(), Found{Path: path}, &Options{})
+	return in, err
+}
+
+var (
+	ParseTime = parseTime
+	TimeIn    = timeInName
+	ParsePath = parsePath
+	IsSecret  = isSecret
+)
