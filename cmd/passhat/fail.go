@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"passhat/ingest"
+	"passhat/reports"
+	"passhat/sql"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitUsage       = 2   // the command line was wrong
+	exitData        = 4   // the data or the store was at fault
+	exitInternal    = 5   // a fault of the program itself
+	exitInterrupted = 130 // by the user, as shells number it
+)
+
+// usageError is a wrong command line.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// internalError is a panic that was caught.
+type internalError struct{ value any }
+
+func (e *internalError) Error() string {
+	return fmt.Sprintf("a fault of passhat itself, please report it with the command you typed: %v", e.value)
+}
+
+// silentError ends with an exit code after everything was said.
+type silentError struct{ code int }
+
+func (e *silentError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+var errInterrupted = errors.New("interrupted")
+
+// protect turns a panic of f into an error, so that one line and not a stack
+// trace reaches the user.
+func protect(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &internalError{v}
+		}
+	}()
+	return f()
+}
+
+// fault is an error as the outside sees it.
+type fault struct {
+	Kind    string  `json:"kind"` // usage, data, internal, interrupted
+	Message string  `json:"message"`
+	Source  *string `json:"source"` // file at fault, null where there is none
+	Line    *int    `json:"line"`   // in that file or in the SQL text, null where there is none
+	code    int
+}
+
+// finish says what went wrong, if anything, and gives the exit code.
+func (a *app) finish(err error) int {
+	var silent *silentError
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return exitOK
+	case errors.As(err, &silent):
+		return silent.code
+	}
+	f := faultOf(err)
+	if a.jsonErrors {
+		enc := json.NewEncoder(a.stderr)
+		enc.SetEscapeHTML(false)
+		enc.Encode(map[string]fault{"error": f})
+	} else {
+		fmt.Fprintln(a.stderr, "passhat: "+f.Message)
+	}
+	return f.code
+}
+
+func faultOf(err error) fault {
+	f := fault{Kind: "data", Message: oneLine(err.Error()), code: exitData}
+	var (
+		usage    *usageError
+		ingUsage *ingest.UsageError
+		repUsage *reports.UsageError
+		internal *internalError
+		header   *reports.HeaderError
+		syntax   *ingest.SyntaxError
+		query    *sql.Error
+		path     *fs.PathError
+	)
+	switch {
+	case errors.As(err, &usage), errors.As(err, &ingUsage), errors.As(err, &repUsage):
+		f.Kind, f.code = "usage", exitUsage
+	case errors.As(err, &internal):
+		f.Kind, f.code = "internal", exitInternal
+	case errors.Is(err, errInterrupted):
+		f.Kind, f.code = "interrupted", exitInterrupted
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Message = "the time limit was reached: " + f.Message
+	}
+	switch {
+	case errors.As(err, &header):
+		f.at(header.File, header.Line)
+	case errors.As(err, &syntax):
+		f.at(syntax.Source, int(syntax.Line))
+	case errors.As(err, &query):
+		f.at("", query.Line)
+	case errors.As(err, &path):
+		f.at(path.Path, 0)
+	}
+	return f
+}
+
+func (f *fault) at(source string, line int) {
+	if source != "" {
+		f.Source = &source
+	}
+	if line > 0 {
+		f.Line = &line
+	}
+}
+
+// oneLine makes a message one harmless line, whatever name or text a log put
+// into it.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+	return reports.Visible(s)
+}
+
+// suggest gives " (did you mean X?)" where a candidate is near, else "".
+func suggest(word string, candidates []string) string { return reports.Suggest(word, candidates) }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"passhat/ingest"
+	"passhat/ingest/store"
+	"passhat/sql"
+)
+
+// data is what a command reads: a session over the store, or over a temporary
+// store that the named logs went into.
+type data struct {
+	session *sql.Session
+	snap    *store.Snapshot
+	temp    string // folder of the temporary store, "" when there is none
+	named   bool
+	empty   bool // not one trial
+}
+
+// open makes a session over the named logs or, without any, over the store.
+func (a *app) open(ctx context.Context, sources []string, read *readFlags, cfg sql.Config) (d *data, err error) {
+	d = &data{named: len(sources) > 0}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	dir := a.storeDir
+	if d.named {
+		if d.temp, err = os.MkdirTemp("", "passhat-"); err != nil {
+			return d, fmt.Errorf("making a temporary store: %w", err)
+		}
+		dir = d.temp
+	}
+	st, err := store.Open(dir)
+	if err != nil {
+		return d, err
+	}
+	if d.named {
+		if err = a.readNamed(ctx, st, sources, read); err != nil {
+			return d, err
+		}
+	}
+	if d.snap, err = st.Snapshot(ctx); err != nil {
+		return d, err
+	}
+	d.empty = len(d.snap.Trials()) == 0
+	cfg.Memory, cfg.Threads = a.memory, a.threads
+	d.session, err = sql.Open(ctx, d.snap, cfg)
+	return d, err
+}
+
+// readNamed takes named logs into a temporary store. Of its summary only what
+// changes the numbers is said.
+func (a *app) readNamed(ctx context.Context, st *store.Store, sources []string, read *readFlags) error {
+	opts, err := read.options(a)
+	if err != nil {
+		return err
+	}
+	bar := a.newProgress()
+	defer bar.done()
+	opts.Progress = bar.update
+	sum, err := ingest.Ingest(ctx, st, sources, opts)
+	bar.done()
+	a.sayNamed(sum)
+	return err
+}
+
+func (d *data) close() error {
+	var errs []error
+	if d.session != nil {
+		errs = append(errs, d.session.Close())
+	}
+	if d.snap != nil {
+		errs = append(errs, d.snap.Close())
+	}
+	if d.temp != "" {
+		errs = append(errs, os.RemoveAll(d.temp))
+	}
+	return errors.Join(errs...)
+}
+
+// errEmpty says what to do about a store without trials.
+func (a *app) errEmpty(what string) error {
+	return fmt.Errorf("the store %s has no trials to %s: ingest a log first (passhat ingest FILE), name another store by --store, or name a log behind the command", a.storeDir, what)
+}

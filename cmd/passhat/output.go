@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"passhat/reports"
+)
+
+// outputFlags are the flags of every command that prints a result.
+type outputFlags struct {
+	form    string
+	files   []string
+	section string
+	csvSafe bool
+	all     bool
+}
+
+func (o *outputFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.form, "output", "", "form of the result: "+strings.Join(reports.Forms(), ", ")+" (default table, or by the suffix of -o)")
+	f.StringArrayVarP(&o.files, "out", "o", nil, "write the result to this `FILE`, its form by the suffix (repeatable; - is stdout)")
+	f.StringVar(&o.section, "section", "", "only the section of this name")
+	f.BoolVar(&o.csvSafe, "csv-safe", false, "in csv put a ' before text that a spreadsheet would run as a formula")
+	f.BoolVar(&o.all, "all-columns", false, "in table show the columns too that the terminal leaves out")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(reports.Forms(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// outputs says where the result goes; it fails before any work is done.
+func (o *outputFlags) outputs(a *app) ([]reports.Output, error) {
+	if o.form != "" {
+		if err := reports.CheckForm(o.form); err != nil {
+			return nil, err
+		}
+	}
+	form := o.form
+	if len(o.files) == 0 {
+		if form == "" {
+			form = "table"
+		}
+		return []reports.Output{{Form: form, W: a.stdout}}, nil
+	}
+	var outs []reports.Output
+	for _, path := range o.files {
+		out := reports.Output{Form: form, Path: path}
+		if path == "-" {
+			out = reports.Output{Form: form, W: a.stdout}
+			if form == "" {
+				out.Form = "table"
+			}
+		} else if form == "" {
+			var err error
+			if out.Form, err = reports.FormOf(path); err != nil {
+				return nil, err
+			}
+		}
+		outs = append(outs, out)
+	}
+	return outs, nil
+}
+
+// print writes a result to the outputs. Results of ad-hoc SQL show six
+// decimals at most, those of reports four.
+func (o *outputFlags) print(a *app, res *reports.Result, outs []reports.Output) error {
+	opts := reports.WriteOptions{Section: o.section, CSVSafe: o.csvSafe, AllColumns: o.all}
+	opts.Width, opts.Color = a.look()
+	if w := a.words(); w != nil {
+		opts.Messages = w
+	}
+	if res.Name == "query" {
+		opts.Decimals, opts.Trim = 6, true
+	}
+	written, err := reports.WriteOutputs(res, outs, opts)
+	for _, path := range written {
+		a.say("wrote %s", path)
+	}
+	return err
+}
