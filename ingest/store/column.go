@@ -29,6 +29,7 @@ type textColumn struct {
 	// keep: the dictionary is never given up, since the roll-up needs codes
 	// that are equal exactly for equal values.
 	keep  bool
+	json  bool // values are JSON
 	plain bool // values are not looked up, each run has its own
 
 	index  map[string]int32
@@ -70,7 +71,7 @@ func (c *textColumn) add(row int32, s string) int {
 // is mended, because DuckDB refuses it.
 func (c *textColumn) insert(s string) int32 {
 	s = strings.Clone(s)
-	good := valid(s)
+	good := c.mend(s)
 	if code, ok := c.index[good]; ok {
 		c.index[s] = code
 		return code
@@ -84,11 +85,19 @@ func (c *textColumn) insert(s string) int32 {
 	return code
 }
 
+// mend makes a value one that DuckDB can read.
+func (c *textColumn) mend(s string) string {
+	if c.json {
+		return mendJSON(s)
+	}
+	return valid(s)
+}
+
 func (c *textColumn) addPlain(row int32, s string) int {
 	if c.last != null && string(c.plainBytes(c.last)) == s {
 		return 0
 	}
-	c.data = append(c.data, valid(s)...)
+	c.data = append(c.data, c.mend(s)...)
 	c.ends = append(c.ends, int32(len(c.data)))
 	c.push(row, int32(len(c.ends)-1))
 	return 12 + len(s)
@@ -128,11 +137,10 @@ func (c *textColumn) reset() {
 	c.last = null
 	c.spans = append(c.spans[:0], span{0, null})
 	c.values, c.data, c.ends = c.values[:0], c.data[:0], c.ends[:0]
-	if len(c.index) > dictGiveUp || c.index == nil {
+	if c.index == nil {
 		c.index = map[string]int32{}
-	} else {
-		clear(c.index)
 	}
+	clear(c.index)
 }
 
 // numColumn holds integers, times, booleans and floats as 64 bits each.

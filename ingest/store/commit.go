@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -132,15 +133,12 @@ func (b *Batch) finish(ctx context.Context) (*Record, []staged, *rollup, error) 
 	}
 	var files []staged
 	roll := newRollup()
-	for _, p := range b.parts {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, nil, context.Cause(ctx)
-		}
-		more, err := p.finish()
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		files = append(files, more...)
+	done, err := b.finishParts(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for i, p := range b.parts {
+		files = append(files, done[i]...)
 		roll.merge(p.roll)
 		b.mergeRuns(p)
 	}
@@ -178,6 +176,26 @@ func (b *Batch) finish(ctx context.Context) (*Record, []staged, *rollup, error) 
 	}
 	slices.SortFunc(r.Runs, func(a, b Run) int { return a.RunKey.compare(b.RunKey) })
 	return r, files, roll, nil
+}
+
+// finishParts closes the Parts side by side, since each may still hold a whole
+// row group.
+func (b *Batch) finishParts(ctx context.Context) ([][]staged, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	files, errs := make([][]staged, len(b.parts)), make([]error, len(b.parts))
+	var wg sync.WaitGroup
+	for i, p := range b.parts {
+		wg.Go(func() { files[i], errs[i] = p.finish() })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
 }
 
 // prefix notes how far the source was read.
@@ -222,6 +240,8 @@ func (p *Part) finish() ([]staged, error) {
 		if err := p.flush(o); err != nil {
 			return nil, err
 		}
+		trialGroups.Put(o.group)
+		o.group = nil
 		f, err := o.enc.close(trialColumns[:])
 		if err != nil {
 			return nil, err
@@ -472,15 +492,8 @@ func (s *Store) install(files []staged) (err error) {
 	dirs := map[string]bool{}
 	for _, f := range files {
 		to := s.path(filepath.FromSlash(f.Path))
-		dir := filepath.Dir(to)
-		if !dirs[dir] {
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				return fmt.Errorf("make %s: %w", dir, plain(err))
-			}
-			// A new folder is durable once its parents are.
-			for ; len(dir) > len(s.dir) && !dirs[dir]; dir = filepath.Dir(dir) {
-				dirs[dir] = true
-			}
+		if err := s.makeDirs(filepath.Dir(to), dirs); err != nil {
+			return err
 		}
 		if err := os.Rename(f.from, to); err != nil {
 			return fmt.Errorf("move to %s: %w", to, plain(err))
@@ -491,6 +504,25 @@ func (s *Store) install(files []staged) (err error) {
 		if err := syncDir(dir); err != nil {
 			return fmt.Errorf("write %s: %w", dir, plain(err))
 		}
+	}
+	return nil
+}
+
+// makeDirs makes a folder and notes in changed which folders get new names, the
+// parents of new folders among them.
+func (s *Store) makeDirs(dir string, changed map[string]bool) error {
+	if changed[dir] {
+		return nil
+	}
+	changed[dir] = true
+	for d := dir; len(d) > len(s.dir); d = filepath.Dir(d) {
+		if _, err := os.Stat(d); err == nil {
+			break
+		}
+		changed[filepath.Dir(d)] = true
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("make %s: %w", dir, plain(err))
 	}
 	return nil
 }

@@ -121,6 +121,10 @@ func (e *encoder) open(g *rowGroup) error {
 			dict = c.Type != "BOOLEAN" && fewValues(g.nums[i].values)
 		}
 		props = append(props, parquet.WithDictionaryFor(c.Name, dict))
+		if !dict && (c.Type == "DOUBLE" || c.Name == "trial_uid" || c.Name == "output_hash") {
+			// Measured noise and random ids don't get smaller, only slower.
+			props = append(props, parquet.WithCompressionFor(c.Name, compress.Codecs.Uncompressed))
+		}
 		if c.Type == "JSON" || c.Name == "error_message" {
 			props = append(props, parquet.WithStatsFor(c.Name, false))
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -227,5 +228,7 @@ func sound(t testing.TB, s *store.Store) {
 		t.Errorf("verify: %s: %s", p.File, p.What)
 	}
 }
+
+func itoa(i int) string { return strconv.Itoa(i) }
 
 func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }

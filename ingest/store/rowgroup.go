@@ -1,5 +1,7 @@
 package store
 
+import "sync"
+
 // rowGroup holds the rows of one Parquet row group under construction, of
 // trials or of a smaller table.
 type rowGroup struct {
@@ -14,19 +16,32 @@ func newRowGroup(cols []Column) *rowGroup {
 	g := &rowGroup{cols: cols, text: make([]*textColumn, len(cols)), nums: make([]numColumn, len(cols))}
 	for i, c := range cols {
 		if c.Type == "VARCHAR" || c.Type == "JSON" {
-			g.text[i] = &textColumn{}
+			g.text[i] = &textColumn{json: c.Type == "JSON"}
 		}
 	}
 	g.reset()
 	return g
 }
 
-// newTrialGroup is a row group of trials.
-func newTrialGroup() *rowGroup {
+// trialGroups keeps row groups of trials for reuse: they are tens of megabytes
+// that would be grown anew for every file.
+var trialGroups = sync.Pool{New: func() any {
 	g := newRowGroup(trialColumns[:])
 	for _, c := range rollupText {
 		g.text[c].keep = true
 	}
+	return g
+}}
+
+// newTrialGroup is an empty row group of trials.
+func newTrialGroup() *rowGroup {
+	g := trialGroups.Get().(*rowGroup)
+	for _, c := range g.text {
+		if c != nil {
+			c.plain = false
+		}
+	}
+	g.reset()
 	return g
 }
 

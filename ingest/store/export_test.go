@@ -1,0 +1,49 @@
+package store
+
+// SetLimits makes limits small for a test and returns what restores them.
+func SetLimits(hashes int64, groups int) (restore func()) {
+	h, g := hashesPerPass, rollupLimit
+	hashesPerPass, rollupLimit = hashes, groups
+	return func() { hashesPerPass, rollupLimit = h, g }
+}
+
+// ExactSum adds floats as the roll-up does, in the given portions.
+func ExactSum(portions ...[]float64) float64 {
+	var total exactSum
+	for _, p := range portions {
+		var s exactSum
+		for _, x := range p {
+			s.add(x)
+		}
+		total.merge(&s)
+	}
+	return total.value()
+}
+
+// IntSum adds integers as the roll-up does.
+func IntSum(values ...int64) int64 {
+	var s intSum
+	for _, v := range values {
+		s.add(v)
+	}
+	return s.value()
+}
+
+// DecodeRecord parses a record.
+func DecodeRecord(text []byte) error {
+	_, err := decodeRecord(text)
+	return err
+}
+
+// FolderName is a suite as a folder's name.
+var FolderName = folderName
+
+// Identity is a trial's identity as a hash; ok is false if it has none.
+func Identity(t *Trial) (h [2]uint64, ok bool) {
+	var buf []byte
+	x, ok := identity(t, &buf)
+	return [2]uint64{x.hi, x.lo}, ok
+}
+
+// MendJSON makes text JSON that DuckDB reads.
+var MendJSON = mendJSON
