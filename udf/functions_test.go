@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"passhat/udf"
 )
@@ -221,6 +222,20 @@ func TestSessions(t *testing.T) {
 	cancel()
 	if err := db.QueryRowContext(cancelled, "SELECT pass_hat_k(1, 2, 1)").Scan(&v); err == nil {
 		t.Error("a cancelled query went through")
+	}
+}
+
+// A query ends soon after its context, also inside a long function.
+func TestCancel(t *testing.T) {
+	db := open(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	started := time.Now()
+	var v float64
+	err := db.QueryRowContext(ctx, `SELECT bootstrap_suite(list(i % 9 ORDER BY i), list(8 ORDER BY i), NULL, NULL, 3, 'tasks+trials', 1_000_000, 0.95, 1).se
+		FROM range(4_000) AS t(i)`).Scan(&v)
+	if err == nil || time.Since(started) > 5*time.Second {
+		t.Errorf("after %v: %v, %v", time.Since(started), v, err)
 	}
 }
 
