@@ -1,6 +1,7 @@
 package udf
 
 import (
+	"context"
 	"database/sql/driver"
 	"fmt"
 	"math"
@@ -50,6 +51,7 @@ func (t Type) info() (duckdb.TypeInfo, error) {
 // call is one evaluation: the arguments by position. Its getters keep the
 // first error and the first NULL, so that a row of the table reads straight on.
 type call struct {
+	ctx    context.Context // of the query, for functions that take long
 	params []Param
 	values []driver.Value
 	err    error

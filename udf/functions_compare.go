@@ -57,7 +57,7 @@ var compareFunctions = []Function{
 			if a.stopped() {
 				return nil, nil
 			}
-			p, err := stats.Stratified(cA, nA, cB, nB, w, k, resamples, uint64(seed))
+			p, err := stats.Stratified(a.ctx, cA, nA, cB, nB, w, k, resamples, uint64(seed))
 			return row{p.PDrop, p.PRise, p.PTwo, p.Z, p.Informative}, err
 		},
 	},
@@ -106,7 +106,7 @@ var compareFunctions = []Function{
 			if a.stopped() {
 				return nil, nil
 			}
-			return stats.SignFlip(nums[0], w, a.groups(2, keys[0]), resamples, uint64(seed))
+			return stats.SignFlip(a.ctx, nums[0], w, a.groups(2, keys[0]), resamples, uint64(seed))
 		},
 	},
 	{
@@ -165,7 +165,7 @@ var powerFunctions = []Function{
 			if a.stopped() {
 				return nil, nil
 			}
-			b, err := stats.BootstrapSuite(c, n, w, a.groups(3, keys[0]), k, scheme, resamples, conf, uint64(seed))
+			b, err := stats.BootstrapSuite(a.ctx, c, n, w, a.groups(3, keys[0]), k, scheme, resamples, conf, uint64(seed))
 			return row{b.Estimate, b.Lower, b.Upper, b.SE, b.Bias}, err
 		},
 	},

@@ -231,7 +231,10 @@ func (o *overload) run(ctx context.Context, values []driver.Value) (result any, 
 	if known, ok := o.memo.get(values); ok {
 		return known, nil
 	}
-	a := call{params: o.f.Params, values: values}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	a := call{ctx: ctx, params: o.f.Params, values: values}
 	result, err = o.f.call(&a)
 	switch {
 	case a.null: // whatever the other arguments are, as in any SQL function

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"sort"
@@ -20,11 +21,12 @@ type Bootstrap struct {
 // replicate is one draw. resamples 0 is the limit of infinitely many: the
 // quantile of level q is the smallest value whose cumulative probability
 // reaches q. Otherwise quantiles are of R's type 7 and the draws follow seed.
-// At c = 0 and c = n it is degenerate; all fields are NaN for k > n.
+// At c = 0 and c = n it is degenerate; all fields are NaN for k > n. A done ctx
+// ends it with its error.
 //
 // In the bootstrap's world the true value is (c/n)^k, above C(c,k)/C(n,k), so
 // the interval covers too seldom for k > 1; Bias shows by how much it is off.
-func BootstrapPassHatK(c, n, k, resamples int64, conf float64, seed uint64) (Bootstrap, error) {
+func BootstrapPassHatK(ctx context.Context, c, n, k, resamples int64, conf float64, seed uint64) (Bootstrap, error) {
 	nan := math.NaN()
 	none := Bootstrap{nan, nan, nan, nan, nan, false}
 	if err := checkCountsK(c, n, k); err != nil {
@@ -57,7 +59,10 @@ func BootstrapPassHatK(c, n, k, resamples int64, conf float64, seed uint64) (Boo
 	draw := newAlias(table.p)
 	rng := rand.New(rand.NewPCG(seed, schemeSeed("trial")))
 	hits := make([]int64, len(u))
-	for range resamples {
+	for i := range resamples {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return none, ctx.Err()
+		}
 		hits[draw.pick(rng.Uint64())]++
 	}
 	return countedBootstrap(theta, u, hits, resamples, conf), nil

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,8 +21,8 @@ const fewestFlips = 6
 // nil; units of 0 are dropped. Up to 16 units every pattern is tried; beyond,
 // resamples patterns are drawn from seed, or the normal approximation is used
 // for resamples 0. It is NaN for fewer than 6 units. Both sides must have equal
-// n per task, which only the caller can know. Errors as of MeanSE.
-func SignFlip(diffs, weights []float64, clusters []int, resamples int64, seed uint64) (float64, error) {
+// n per task, which only the caller can know. Errors as of MeanSE; a done ctx ends it with its error.
+func SignFlip(ctx context.Context, diffs, weights []float64, clusters []int, resamples int64, seed uint64) (float64, error) {
 	if err := checkResamples(resamples, 0); err != nil {
 		return math.NaN(), err
 	}
@@ -58,7 +59,10 @@ func SignFlip(diffs, weights []float64, clusters []int, resamples int64, seed ui
 	}
 	rng := rand.New(rand.NewPCG(seed, schemeSeed("sign flip")))
 	hits := int64(0)
-	for range resamples {
+	for draw := range resamples {
+		if draw%16 == 0 && ctx.Err() != nil {
+			return math.NaN(), ctx.Err()
+		}
 		sum, bits := 0.0, uint64(0)
 		for i, u := range units {
 			if i%64 == 0 {

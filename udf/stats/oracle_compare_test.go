@@ -113,7 +113,7 @@ func TestStratifiedOracle(t *testing.T) {
 			cA, nA = unzip(a)
 			cB, nB = unzip(w.B.([]any))
 		}
-		got, err := stats.Stratified(cA, nA, cB, nB, nil, w.K, draws, 1)
+		got, err := stats.Stratified(t.Context(), cA, nA, cB, nB, nil, w.K, draws, 1)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -164,7 +164,7 @@ func TestBootstrapOracle(t *testing.T) {
 			"trials": w.Trials, "tasks": w.Tasks, "clusters": w.Clusters,
 			"tasks+trials": w.TasksTrials, "clusters+trials": w.ClustersTrials,
 		} {
-			got, err := stats.BootstrapSuite(s.c, s.n, nil, s.shapeID, k, scheme, 30_000, 0.95, 1)
+			got, err := stats.BootstrapSuite(t.Context(), s.c, s.n, nil, s.shapeID, k, scheme, 30_000, 0.95, 1)
 			if err != nil {
 				t.Fatal(scheme, err)
 			}
@@ -181,7 +181,7 @@ func TestBootstrapOracle(t *testing.T) {
 			b := must[float64](t)(stats.PassHatK(s.cB[i], s.nB[i], k))
 			d = append(d, a-b)
 		}
-		p := must[float64](t)(stats.SignFlip(d, nil, nil, 400_000, 1))
+		p := must[float64](t)(stats.SignFlip(t.Context(), d, nil, nil, 400_000, 1))
 		near(t, "k="+key+" sign flip", p, w.SignFlip, 0.2*w.SignFlip)
 	}
 }

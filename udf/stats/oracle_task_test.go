@@ -74,7 +74,7 @@ func TestPerTaskOracle(t *testing.T) {
 		for i, k := range []int64{1, 3, 8, 20} {
 			near(t, fmt.Sprintf("%s bayes %d", w.TaskID, k), f(stats.PassHatKBayes(w.C, w.N, k, 1, 1)), w.Bayes[i], 1e-9)
 		}
-		boot := must[stats.Bootstrap](t)(stats.BootstrapPassHatK(w.C, w.N, 3, 0, 0.95, 1))
+		boot := must[stats.Bootstrap](t)(stats.BootstrapPassHatK(t.Context(), w.C, w.N, 3, 0, 0.95, 1))
 		for name, pair := range map[string]struct {
 			got  stats.Interval
 			want []float64

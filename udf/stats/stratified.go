@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 )
@@ -112,8 +113,8 @@ type StratifiedTest struct {
 // mean 0 exactly. resamples 0 is the normal approximation, else that many draws
 // from seed. With fewer than 20 informative tasks it draws at least 100,000
 // times, and P values are mid-P. Tasks with n < k on a side or weight 0 are left
-// out. Errors as of FixedSuiteCI.
-func Stratified(cA, nA, cB, nB []int64, weights []float64, k, resamples int64, seed uint64) (StratifiedTest, error) {
+// out. Errors as of FixedSuiteCI; a done ctx ends it with its error.
+func Stratified(ctx context.Context, cA, nA, cB, nB []int64, weights []float64, k, resamples int64, seed uint64) (StratifiedTest, error) {
 	r := StratifiedTest{PDrop: 1, PRise: 1, PTwo: 1, Z: math.NaN()}
 	if err := checkResamples(resamples, 0); err != nil {
 		return r, err
@@ -147,12 +148,12 @@ func Stratified(cA, nA, cB, nB []int64, weights []float64, k, resamples int64, s
 		r.PDrop, r.PRise, r.PTwo = normalTail(-r.Z), normalTail(r.Z), math.Min(1, 2*normalTail(math.Abs(r.Z)))
 		return r, nil
 	}
-	r.permute(p, s, live, d, resamples, seed, mid)
-	return r, nil
+	err = r.permute(ctx, p, s, live, d, resamples, seed, mid)
+	return r, err
 }
 
 // permute fills in the P values by drawing from the tasks in live.
-func (r *StratifiedTest) permute(p *pairs, s strata, live []int, d float64, resamples int64, seed uint64, mid bool) {
+func (r *StratifiedTest) permute(ctx context.Context, p *pairs, s strata, live []int, d float64, resamples int64, seed uint64, mid bool) error {
 	scale := 0.0
 	for _, i := range live {
 		if s.of[i].draw.keep == nil {
@@ -166,7 +167,10 @@ func (r *StratifiedTest) permute(p *pairs, s strata, live []int, d float64, resa
 	}
 	rng := rand.New(rand.NewPCG(seed, schemeSeed("stratified")))
 	var below, equal, beyond, opposite int64
-	for range resamples {
+	for draw := range resamples {
+		if draw%16 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		sum := 0.0
 		for _, i := range live {
 			st := s.of[i]
@@ -194,4 +198,5 @@ func (r *StratifiedTest) permute(p *pairs, s strata, live []int, d float64, resa
 		return float64(strict+ties+1) / (b + 1)
 	}
 	r.PDrop, r.PRise, r.PTwo = tail(below, equal), tail(above, equal), tail(beyond, opposite)
+	return nil
 }

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -31,8 +32,8 @@ type bootTask struct {
 // Tasks with n < k or weight 0 are left out; all NaN without any, and interval,
 // SE and bias with a single unit to draw. Errors as of FixedSuiteCI, and for
 // clusters that are nil where the scheme needs them, an unknown scheme, and
-// resamples times tasks above 5e9.
-func BootstrapSuite(c, n []int64, weights []float64, clusters []int, k int64, scheme string, resamples int64, conf float64, seed uint64) (Bootstrap, error) {
+// resamples times tasks above 5e9. A done ctx ends it with its error.
+func BootstrapSuite(ctx context.Context, c, n []int64, weights []float64, clusters []int, k int64, scheme string, resamples int64, conf float64, seed uint64) (Bootstrap, error) {
 	nan := math.NaN()
 	none := Bootstrap{nan, nan, nan, nan, nan, false}
 	if !slices.Contains(Schemes, scheme) {
@@ -73,6 +74,9 @@ func BootstrapSuite(c, n []int64, weights []float64, clusters []int, k int64, sc
 	rng := rand.New(rand.NewPCG(seed, schemeSeed(scheme)))
 	values := make([]float64, resamples)
 	for i := range values {
+		if i%16 == 0 && ctx.Err() != nil {
+			return none, ctx.Err()
+		}
 		values[i] = replicate(units, scheme == "trials", withTrials, rng)
 	}
 	return summarise(s.theta, values, conf), nil
