@@ -55,7 +55,10 @@ type call struct {
 	params []Param
 	values []driver.Value
 	err    error
-	null   bool // a scalar or a main list is NULL: the result is NULL
+	// dropped counts the elements that a NULL took out; positions in the
+	// messages of package stats are without them.
+	dropped int
+	null    bool // a scalar or a main list is NULL: the result is NULL
 }
 
 func (a *call) has(i int) bool { return i < len(a.values) }
@@ -217,6 +220,7 @@ elements:
 	for i := range size {
 		for _, l := range raw {
 			if l[i] == nil {
+				a.dropped++
 				continue elements
 			}
 		}
@@ -232,7 +236,7 @@ elements:
 				continue
 			}
 			if l[i] == nil {
-				a.fail(side[j], "element %d is NULL", i+1)
+				a.fail(side[j], "element %d is NULL: want a value", i+1)
 			}
 			if j == 0 {
 				v, _ := l[i].(float64)
@@ -269,7 +273,7 @@ func (a *call) groups(i int, keys []any) []int {
 	for j, key := range keys {
 		key, ok := scalarKey(key)
 		if !ok {
-			a.fail(i, "element %d is no scalar value", j+1)
+			a.fail(i, "element %d is a list or a structure: want a number, a text or another single value", j+1)
 			return nil
 		}
 		id, seen := ids[key]

@@ -241,6 +241,8 @@ func (o *overload) run(ctx context.Context, values []driver.Value) (result any, 
 		return nil, nil
 	case a.err != nil:
 		return nil, fmt.Errorf("%s: %w", o.f.Name, a.err)
+	case err != nil && a.dropped > 0:
+		return nil, fmt.Errorf("%s: %w (not counting the elements left out for a NULL: %d)", o.f.Name, err, a.dropped)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", o.f.Name, err)
 	}

@@ -43,18 +43,9 @@ func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterv
 	if err != nil {
 		return PassInterval{}, err
 	}
-	below, above := 0, 0
-	for i, v := range s.v {
-		if v < -tiny || v > 1+tiny {
-			return PassInterval{}, fmt.Errorf("a value is %v: want a rate from 0 to 1", v)
-		}
-		s.v[i] = min(max(v, 0), 1)
-		if v < 1-tiny {
-			below++
-		}
-		if v > tiny {
-			above++
-		}
+	below, above, err := s.rates(values)
+	if err != nil {
+		return PassInterval{}, err
 	}
 	nan := math.NaN()
 	r := PassInterval{Mean: s.mean, SE: nan, DF: nan, Lower: nan, Upper: nan, NEff: nan, Clusters: s.groups}
@@ -94,4 +85,24 @@ func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterv
 		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
 	return r, nil
+}
+
+// rates checks that all values are rates, takes the rounding off those of s, and
+// counts the tasks below 1 and above 0.
+func (s *items) rates(values []float64) (below, above int, err error) {
+	for i, v := range values {
+		if v < -tiny || v > 1+tiny {
+			return 0, 0, fmt.Errorf("value %d is %v: want a rate from 0 to 1", i+1, v)
+		}
+	}
+	for i, v := range s.v {
+		s.v[i] = min(max(v, 0), 1)
+		if v < 1-tiny {
+			below++
+		}
+		if v > tiny {
+			above++
+		}
+	}
+	return below, above, nil
 }
