@@ -81,7 +81,7 @@ func safely(f func() error) (err error) {
 }
 
 // libraryNoise is what the libraries put before and into their errors.
-var libraryNoise = regexp.MustCompile(`\b(arrow/ipc|arrow/array|arrow|parquet|runtime error|pqarrow|thrift|memory): |\*?\b(?:flatbuf|thrift|array|arrow|file|schema|format|internal)\.[A-Z]\w*`)
+var libraryNoise = regexp.MustCompile(`\b(arrow/ipc|arrow/array|arrow|parquet|runtime error|pqarrow|thrift|memory): |\*?\b(?:flatbuf|thrift|array|arrow|file|schema|format|internal|parquet|metadata)\.[A-Z]\w* ?`)
 
 // damaged makes an error of a library fit for a user: what is wrong, in which
 // file and where in it.
@@ -102,7 +102,7 @@ func damaged(in *Input, kind, where string, err error) error {
 	if len(msg) > 200 {
 		msg = msg[:200]
 	}
-	return fmt.Errorf("%s: %sthe %s file is damaged: %s", in.Name, where, kind, strings.ToValidUTF8(msg, "\uFFFD"))
+	return fmt.Errorf("%s: %sthe %s file cannot be read: %s", in.Name, where, kind, strings.ToValidUTF8(msg, "\uFFFD"))
 }
 
 // tableFile is a source with random access: the file itself, or a private
@@ -162,6 +162,33 @@ type tableReader struct {
 	rows  *arrowRows
 	shape *Shape
 	n     int64 // rows so far
+	limit Limits
+	text  int64 // bytes of the rows' texts
+	read  bool  // some row could be read
+}
+
+const (
+	// tableRatio is how much more than text a table may unfold, by the ratio
+	// of Limits: columns of one repeated value compress to nothing.
+	tableRatio = 10
+	// minRowText is what a row counts for at least, in bytes.
+	minRowText = 64
+	// maxUnread is after how many rows of which none can be read the file is
+	// no log.
+	maxUnread = 1000
+)
+
+// check ends the reading of a table that is no log, or unfolds beyond measure.
+func (t *tableReader) check(text []byte) error {
+	t.text += int64(max(len(text), minRowText))
+	if t.text > t.limit.MaxBytes || t.text > t.limit.RatioFrom && float64(t.text) > tableRatio*t.limit.MaxRatio*float64(t.in.Size) {
+		return fmt.Errorf("its %d bytes unfold into more than %d: this looks like a decompression bomb", t.in.Size, t.text)
+	}
+	t.read = t.read || len(t.m.Trials) > 0
+	if !t.read && t.n >= maxUnread && len(t.m.Rejects) > 0 {
+		return fmt.Errorf("none of the first %d rows is a trial: %s", t.n, t.m.Rejects[0].Reason)
+	}
+	return nil
 }
 
 func newTableReader(in *Input, opts *Options, schema *arrow.Schema) (*tableReader, error) {
@@ -176,11 +203,8 @@ func newTableReader(in *Input, opts *Options, schema *arrow.Schema) (*tableReade
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
-	return &tableReader{in: in, m: m, rows: rows, shape: m.Shape(rows.names)}, nil
+	return &tableReader{in: in, m: m, rows: rows, shape: m.Shape(rows.names), limit: opts.Limits.withDefaults()}, nil
 }
-
-// errStopped says that the consumer wants no more.
-var errStopped = errors.New("stopped")
 
 // batch yields the rows of one record batch. Faults of the batch itself are
 // returned; yield is called outside of any recover.
@@ -201,7 +225,7 @@ func (t *tableReader) batch(ctx context.Context, rec arrow.RecordBatch, yield fu
 			} else {
 				t.m.Row(t.shape, vals, 0, pos, text)
 			}
-			return nil
+			return t.check(text)
 		})
 		if err != nil {
 			return err

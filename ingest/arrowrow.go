@@ -22,11 +22,15 @@ import (
 // passhat comes back as it went out.
 var jsonCells = map[string]bool{"scores": true, "config": true, "extra": true, "runs": true}
 
+// hiddenColumn is in the parts of a store, for its own use.
+const hiddenColumn = "_run_made"
+
 // arrowRows turns the rows of Arrow record batches into the values that a
 // Mapper takes, by way of a JSON object for each, which is the row's text in
 // rejects and hashes. NULL cells are left out of that text.
 type arrowRows struct {
 	names  []string
+	cols   []int    // their places in the schema
 	prefix [][]byte // `"name":` of each column
 	isJSON []bool
 	max    int  // longest row in bytes
@@ -45,6 +49,10 @@ func newArrowRows(schema *arrow.Schema, maxRow int) (*arrowRows, error) {
 			return nil, fmt.Errorf("columns %d and %d are both called %s", j+1, i+1, quoteShort([]byte(f.Name)))
 		}
 		seen[f.Name] = i
+		if f.Name == hiddenColumn {
+			continue
+		}
+		r.cols = append(r.cols, i)
 		r.names = append(r.names, strings.ToValidUTF8(f.Name, "\uFFFD"))
 		r.prefix = append(r.prefix, append(appendJSONText(nil, f.Name), ':'))
 		r.isJSON = append(r.isJSON, jsonCells[f.Name])
@@ -61,7 +69,7 @@ func (r *arrowRows) row(rec arrow.RecordBatch, i int) (vals []Value, text []byte
 	b := append(r.buf[:0], '{')
 	for c, prefix := range r.prefix {
 		r.spans[c] = [2]int{}
-		arr := rec.Column(c)
+		arr := rec.Column(r.cols[c])
 		if arr.IsNull(i) {
 			continue
 		}
@@ -88,7 +96,7 @@ func (r *arrowRows) row(rec arrow.RecordBatch, i int) (vals []Value, text []byte
 // jsonCell is the value of JSON text that this file has written.
 func jsonCell(b []byte) Value {
 	if len(b) == 0 {
-		return Value{Kind: Null}
+		return Value{Kind: Untyped} // an empty cell
 	}
 	switch b[0] {
 	case '"':

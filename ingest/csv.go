@@ -166,48 +166,54 @@ func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq
 			return
 		}
 		defer closeAll()
-		s.columns = len(names)
-		shape, vals := m.Shape(names), make([]Value, len(names))
+		s.columns, s.final = len(names), in.Path == ""
+		r := csvReader{m: m, s: s, shape: m.Shape(names), vals: make([]Value, len(names))}
 		for n := 0; ; n++ {
 			if n%1024 == 0 && ctx.Err() != nil {
 				yield(nil, ctx.Err())
 				return
 			}
+			err := r.row()
 			in.Consume(s.offset)
-			cells, err := s.next()
-			var bad *csvError
-			switch {
-			case err == io.EOF:
-				in.Consume(s.offset)
+			if !m.Drain(yield) || err == io.EOF || err == errCSVUnfinished {
 				return
-			case err == errCSVUnfinished:
-				return // it waits for the next ingest
-			case errors.As(err, &bad):
-				if !yield(nil, NewSyntaxError(in, int64(bad.line), "", bad.reason, bad.raw)) {
-					return
-				}
-				continue
-			case err != nil:
+			}
+			if err != nil {
 				yield(nil, err)
-				return
-			}
-			if len(cells) != len(names) {
-				if len(cells) < len(names) && !s.ended {
-					in.Consume(s.recOffset)
-					return // the last line, cut in the middle: it waits
-				}
-				m.reject(int64(s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(names)), s.raw)
-			} else {
-				for i, cell := range cells {
-					vals[i] = csvValue(cell)
-				}
-				m.Row(shape, vals, int64(s.recLine), "", s.raw)
-			}
-			if !m.Drain(yield) {
 				return
 			}
 		}
 	}
+}
+
+// csvReader maps the rows of a table.
+type csvReader struct {
+	m     *Mapper
+	s     *csvScanner
+	shape *Shape
+	vals  []Value
+}
+
+// row reads one row into the Mapper.
+func (r *csvReader) row() error {
+	cells, err := r.s.next()
+	var bad *csvError
+	if errors.As(err, &bad) {
+		r.m.reject(int64(bad.line), "", bad.reason, bad.raw)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(cells) != len(r.vals) {
+		r.m.reject(int64(r.s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(r.vals)), r.s.raw)
+		return nil
+	}
+	for i, cell := range cells {
+		r.vals[i] = csvValue(cell)
+	}
+	r.m.Row(r.shape, r.vals, int64(r.s.recLine), "", r.s.raw)
+	return nil
 }
 
 // csvValue is the value of a cell.
@@ -215,7 +221,7 @@ func csvValue(cell []byte) Value {
 	if len(cell) == 4 {
 		switch string(cell) {
 		case "null", "NULL", "None":
-			return Value{Kind: Null}
+			return Value{Kind: Untyped} // an empty cell
 		}
 	}
 	if n := len(cell); n >= 2 && (cell[0] == '{' && cell[n-1] == '}' || cell[0] == '[' && cell[n-1] == ']') {

@@ -19,7 +19,8 @@ const maxCSVRecord = 16 << 20
 type csvScanner struct {
 	r       io.Reader
 	delim   byte
-	columns int // cells of a good record; 0: unknown
+	columns int  // cells of a good record; 0: unknown
+	final   bool // nothing will be written behind the end of the text
 
 	buf        []byte
 	start, end int // unread bytes are buf[start:end]
@@ -29,10 +30,6 @@ type csvScanner struct {
 	offset  int64 // of buf[start] in the text
 	line    int   // line number at buf[start], 1-based
 	recLine int   // line on which the current record begins
-
-	recOffset int64 // where it begins in the text
-	ended     bool  // it ends with a line end
-
 	raw     []byte
 	fields  [][]byte
 	scratch []byte
@@ -49,9 +46,10 @@ type csvError struct {
 
 func (e *csvError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.reason) }
 
-// errCSVUnfinished says that the text ends inside a quoted field that began on
-// its last line, or whose further lines make no records of their own: the
-// record is probably still being written. The scanner stands before it.
+// errCSVUnfinished says that the last record is probably still being written:
+// its line does not end and has too few fields, or the text ends inside a quoted
+// field that began on its last line, or whose further lines make no records of
+// their own. The scanner stands before it.
 var errCSVUnfinished = errors.New("the last record is unfinished")
 
 func newCSVScanner(r io.Reader, delim byte, offset int64, line int) *csvScanner {
@@ -123,7 +121,7 @@ func (s *csvScanner) next() ([][]byte, error) {
 		if !whole && s.rerr != nil {
 			return nil, s.rerr
 		}
-		s.recLine, s.recOffset, s.ended = s.line, s.offset, whole
+		s.recLine = s.line
 		if n > maxCSVRecord {
 			return nil, s.skipLine(fmt.Sprintf("the line is longer than %d MiB", maxCSVRecord>>20))
 		}
@@ -135,6 +133,9 @@ func (s *csvScanner) next() ([][]byte, error) {
 		if bytes.IndexByte(text, '"') < 0 {
 			s.raw = text
 			s.splitPlain(text)
+			if !whole && !s.final && len(s.fields) < s.columns {
+				return nil, errCSVUnfinished
+			}
 			s.advance(n, 1)
 			return s.fields, nil
 		}
@@ -194,8 +195,12 @@ const maxRawLine = 4 << 10
 // quoted splits a record whose first line, n bytes long, holds a quote.
 func (s *csvScanner) quoted(n int) ([][]byte, error) {
 	for lines := 1; ; lines++ {
+		whole := s.buf[s.start+n-1] == '\n'
 		switch state := s.splitQuoted(s.buf[s.start : s.start+n]); state {
 		case csvWhole:
+			if !whole && !s.final && len(s.fields) < s.columns {
+				return nil, errCSVUnfinished
+			}
 			if lines > 1 && s.columns > 0 && len(s.fields) != s.columns {
 				return nil, s.skipLine("a quote is closed only on a later line, and then the cells don't add up to the header's")
 			}
@@ -205,7 +210,7 @@ func (s *csvScanner) quoted(n int) ([][]byte, error) {
 		case csvBad:
 			return nil, s.skipLine("a closing quote is followed by text: a quote inside a quoted field must be doubled")
 		}
-		m, whole := s.physical(n)
+		m, _ := s.physical(n)
 		if m > maxCSVRecord {
 			return nil, s.skipLine(fmt.Sprintf("a quote is not closed within %d MiB", maxCSVRecord>>20))
 		}
@@ -213,13 +218,12 @@ func (s *csvScanner) quoted(n int) ([][]byte, error) {
 			if s.rerr != nil {
 				return nil, s.rerr
 			}
-			if lines > 1 && s.strayQuote(n) {
+			if s.final || lines > 1 && s.strayQuote(n) {
 				return nil, s.skipLine("a quote is not closed")
 			}
 			return nil, errCSVUnfinished
 		}
 		n = s.grow(n, m, &lines)
-		s.ended = whole && s.buf[s.start+n-1] == '\n'
 	}
 }
 

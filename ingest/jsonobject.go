@@ -100,32 +100,3 @@ func quoteShort(b []byte) string {
 	}
 	return strconv.Quote(string(b))
 }
-
-// exceptionKinds order the words by which the text of an exception tells its
-// kind; the first hit counts, so that the narrower ones come first.
-var exceptionKinds = []struct{ word, kind string }{
-	{"context length", "context_length"}, {"context_length", "context_length"}, {"context window", "context_length"},
-	{"contextwindow", "context_length"}, {"maximum context", "context_length"}, {"prompt is too long", "context_length"},
-	{"timeout", "timeout"}, {"timed out", "timeout"}, {"deadline exceeded", "timeout"},
-	{"rate limit", "infra"}, {"ratelimit", "infra"}, {"rate_limit", "infra"}, {"too many requests", "infra"},
-	{"service unavailable", "infra"}, {"serviceunavailable", "infra"}, {"internal server error", "infra"},
-	{"internalservererror", "infra"}, {"bad gateway", "infra"}, {"overloaded", "infra"}, {"connection", "infra"},
-	{"authenticat", "infra"}, {"quota", "infra"}, {"apierror", "infra"}, {"out of memory", "infra"},
-	{"content policy", "model"}, {"contentpolicy", "model"}, {"content filter", "model"},
-	{"jsondecode", "model"}, {"expecting value", "model"}, {"bad request", "model"}, {"badrequest", "model"},
-}
-
-// exceptionKind normalises the text of an exception to a value of error_type;
-// what it does not know is "agent", since the agent's code raised it.
-func exceptionKind(text string) string {
-	if len(text) > 4<<10 {
-		text = text[:4<<10]
-	}
-	low := strings.ToLower(text)
-	for _, k := range exceptionKinds {
-		if strings.Contains(low, k.word) {
-			return k.kind
-		}
-	}
-	return "agent"
-}

@@ -281,7 +281,7 @@ func (r *tauReader) info(t *store.Trial, v Value, scores, extra *jsonObject) (at
 		switch key := string(f.key); key {
 		case "error":
 			if t.ErrorMessage, reason = r.words(f.val); reason == "" && t.ErrorMessage != "" {
-				t.ErrorType = exceptionKind(t.ErrorMessage)
+				t.ErrorType = ErrorType("", t.ErrorMessage)
 			}
 		case "reward_info":
 			r.checks(f.val, scores)
@@ -372,11 +372,19 @@ func (r *tauReader) words(v Value) (string, string) {
 	case String:
 		text, scratch := v.text(r.scratch)
 		r.scratch = scratch
-		return strings.ToValidUTF8(string(text), "\uFFFD"), ""
+		return cutText(string(text), maxMessage), ""
 	}
 	b, err := r.clean.value(nil, v)
 	if err != nil {
 		return "", err.Error()
 	}
-	return string(b), ""
+	return cutText(string(b), maxMessage), ""
+}
+
+// cutText makes s valid UTF-8 of at most limit bytes and an ellipsis.
+func cutText(s string, limit int) string {
+	if len(s) <= limit {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
