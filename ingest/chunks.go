@@ -79,8 +79,8 @@ type cutter struct {
 
 // next fills k; more is false behind the end of the text.
 func (c *cutter) next(k *chunk) (more bool, err error) {
-	if cap(k.buf) < chunkBytes {
-		k.buf = make([]byte, chunkBytes+len(c.rest))
+	if size := c.room(); cap(k.buf) < size {
+		k.buf = make([]byte, size)
 	}
 	b := append(k.buf[:0], c.rest...)
 	c.rest = nil
@@ -116,6 +116,15 @@ func (c *cutter) next(k *chunk) (more bool, err error) {
 			return c.skipLine(k, b)
 		}
 	}
+}
+
+// room is how large a fresh buffer should be: no larger than what is left of the
+// source, since folders of small logs are common.
+func (c *cutter) room() int {
+	if left := c.in.limit - c.offset + 1; c.in.Compression == Plain && left < chunkBytes {
+		return max(int(left), len(c.rest)+1)
+	}
+	return chunkBytes + len(c.rest)
 }
 
 func (c *cutter) readError(err error) error {
