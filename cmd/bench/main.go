@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -21,12 +22,13 @@ import (
 
 // bench holds what all the measurements share.
 type bench struct {
-	trials count
-	tasks  int
-	n      int
-	seed   uint64
-	rounds int
-	dir    string
+	trials  count
+	tasks   int
+	n       int
+	seed    uint64
+	rounds  int
+	dir     string
+	profile string
 }
 
 // count is a whole number that may be written 1e6.
@@ -72,6 +74,7 @@ func main() {
 	flags.IntVar(&b.n, "n", 5, "trials of each task in each run")
 	flags.Uint64Var(&b.seed, "seed", 1, "seed of the history")
 	flags.IntVar(&b.rounds, "rounds", 5, "times each side is measured")
+	flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.StringVar(&b.dir, "dir", "", "where to work (default: a folder in the system's temporary directory)")
 	root.AddCommand(b.historyCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
@@ -87,6 +90,17 @@ func (b *bench) inScratch(f func(dir string) error) error {
 		return fmt.Errorf("make a working folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	if b.profile != "" {
+		f, err := os.Create(b.profile)
+		if err != nil {
+			return fmt.Errorf("write a profile: %w", err)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return fmt.Errorf("write a profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	fmt.Printf("%s, %s/%s, %d cores, %d rounds, both sides in turn\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.rounds)
 	return f(dir)
