@@ -192,16 +192,16 @@ func (t *tableReader) check(text []byte) error {
 }
 
 func newTableReader(in *Input, opts *Options, schema *arrow.Schema) (*tableReader, error) {
-	m, err := NewMapper(in, opts)
-	if err != nil {
-		return nil, err
-	}
 	if n := schema.NumFields(); n > maxCSVColumns {
 		return nil, fmt.Errorf("%s: the table has %d columns, more than %d", in.Name, n, maxCSVColumns)
 	}
 	rows, err := newArrowRows(schema, opts.maxRow())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	m, err := NewMapper(in, mapHeadings(opts, rows.names))
+	if err != nil {
+		return nil, err
 	}
 	return &tableReader{in: in, m: m, rows: rows, shape: m.Shape(rows.names), limit: opts.Limits.withDefaults()}, nil
 }

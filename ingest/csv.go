@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"passhat/ingest/store"
@@ -155,17 +156,17 @@ func matchCSV(p *Probe, delims string) Match {
 
 func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq2[*store.Trial, error] {
 	return func(yield func(*store.Trial, error) bool) {
-		m, err := NewMapper(in, opts)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
 		s, names, closeAll, err := openCSV(in, delim)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer closeAll()
+		m, err := NewMapper(in, mapHeadings(opts, names))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 		s.columns, s.final = len(names), in.Path == ""
 		r := csvReader{m: m, s: s, shape: m.Shape(names), vals: make([]Value, len(names))}
 		for n := 0; ; n++ {
@@ -184,6 +185,20 @@ func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq
 			}
 		}
 	}
+}
+
+// mapHeadings returns the options with every --map that is word for word the
+// heading of a column made a path to it, since headings such as `Case No.` have
+// characters that paths give another meaning.
+func mapHeadings(opts *Options, names []string) *Options {
+	changed := *opts
+	changed.Map = slices.Clone(opts.Map)
+	for i, p := range changed.Map {
+		if slices.Contains(names, p.Value) && !strings.Contains(p.Value, `"]`) {
+			changed.Map[i].Value = `["` + p.Value + `"]`
+		}
+	}
+	return &changed
 }
 
 // csvReader maps the rows of a table.

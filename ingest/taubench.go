@@ -114,7 +114,7 @@ type tauReader struct {
 
 func newTauReader(in *Input) *tauReader {
 	r := &tauReader{in: in}
-	r.base = store.Trial{Suite: "tau-bench", Harness: "tau-bench", PassRule: tauPassRule, ScoreName: "reward"}
+	r.base = store.Trial{Suite: "tau-bench", Harness: "tau-bench"}
 	if m := tauEnv.FindAllStringSubmatch(in.Stem, -1); len(m) == 1 {
 		r.base.Suite += "-" + strings.ToLower(m[0][1])
 	}
@@ -260,6 +260,7 @@ func (r *tauReader) reward(t *store.Trial, v Value, scores *jsonObject) string {
 		return ""
 	}
 	t.Score, t.Passed = store.Some(x), store.Some(math.Abs(x-1) <= 1e-6)
+	t.PassRule, t.ScoreName = tauPassRule, "reward"
 	scores.raw("reward", appendNumber(nil, v.Text))
 	return ""
 }
