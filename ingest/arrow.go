@@ -35,7 +35,7 @@ var arrowFormat = Format{
 var arrowFileMagic = []byte("ARROW1\x00\x00")
 
 const (
-	maxArrowMetadata = 16 << 20
+	maxArrowMetadata = 4 << 20
 	featherV1Magic   = "FEA1"
 )
 
@@ -102,11 +102,14 @@ func openArrow(f *tableFile) (arrowBatches, error) {
 		return nil, errors.New("it is in the Feather V1 format, which is not read: write it as Feather V2 or Parquet")
 	}
 	if !bytes.Equal(head, arrowFileMagic) {
-		r, err := ipc.NewReader(f, opts...)
+		r, err := ipc.NewReader(&arrowGuard{r: f}, opts...)
 		if err != nil {
 			return nil, err
 		}
 		return arrowStream{r}, nil
+	}
+	if err := checkArrowFile(f); err != nil {
+		return nil, err
 	}
 	r, err := ipc.NewFileReader(f, opts...)
 	if err != nil {
