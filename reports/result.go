@@ -28,6 +28,9 @@ type Column struct {
 	// Wide marks a column that the terminal table leaves out (se, df,
 	// method …); every other output form has it.
 	Wide bool
+	// Wrap marks text that the terminal table breaks over several lines where
+	// it would cut other text.
+	Wrap bool
 }
 
 // Chart is the picture a section's header asks for.

@@ -75,32 +75,43 @@ func bold(opts WriteOptions, s string) string {
 	return "\x1b[1m" + s + "\x1b[0m"
 }
 
-// writeLines writes sentences, broken at spaces to the width. A line that
-// begins with spaces is a command to copy and stays whole.
+// writeLines writes sentences, broken at spaces to the width. A command to copy
+// (indented, or beginning with passhat) stays whole.
 func writeLines(w *bufio.Writer, lines []string, width int) {
 	for _, line := range lines {
 		line = visible(line)
-		if width <= 0 || cells.StringWidth(line) <= width || strings.HasPrefix(line, " ") {
+		if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "passhat ") {
 			w.WriteString(line + "\n")
 			continue
 		}
-		used := 0
-		for i, word := range strings.Fields(line) {
-			n := cells.StringWidth(word)
-			switch {
-			case i == 0:
-			case used+1+n > width:
-				w.WriteByte('\n')
-				used = 0
-			default:
-				w.WriteByte(' ')
-				used++
-			}
-			w.WriteString(word)
-			used += n
+		for _, part := range wrap(line, width) {
+			w.WriteString(part + "\n")
 		}
-		w.WriteByte('\n')
 	}
+}
+
+// wrap breaks text at spaces into lines of at most width cells; a longer word
+// has a line to itself. Width 0 is no limit.
+func wrap(text string, width int) []string {
+	if width <= 0 || cells.StringWidth(text) <= width {
+		return []string{text}
+	}
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Fields(text) {
+		n := cells.StringWidth(word)
+		if line != "" && used+1+n > width {
+			lines = append(lines, line)
+			line, used = "", 0
+		}
+		if line != "" {
+			line += " "
+			used++
+		}
+		line += word
+		used += n
+	}
+	return append(lines, line)
 }
 
 // tableColumn is a column on its way to the terminal.
@@ -195,6 +206,9 @@ func (c *tableColumn) measure(rows [][]any, opts WriteOptions) {
 	for _, row := range rows {
 		c.width = max(c.width, cells.StringWidth(c.cell(row)))
 	}
+	if c.Kind.elastic() {
+		c.width = min(c.width, tableText)
+	}
 	c.setHeading(rows, opts.Width)
 }
 
@@ -257,10 +271,10 @@ func (c *tableColumn) cell(row []any) string {
 		s = cut + "…"
 	}
 	s = visible(s)
-	if cells.StringWidth(s) > tableText {
-		s = cells.Truncate(s, tableText, "…")
+	if c.Wrap {
+		return s
 	}
-	return s
+	return cut(s, tableText)
 }
 
 // roundFloat rounds for reading. A number that rounding would turn into zero,

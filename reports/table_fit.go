@@ -14,9 +14,19 @@ func fitTable(cols []*tableColumn, width int) [][]*tableColumn {
 	if width <= 0 || blockWidth(cols) <= width {
 		return [][]*tableColumn{cols}
 	}
+	natural := make([]int, len(cols))
+	for i, c := range cols {
+		natural[i] = c.width
+	}
 	narrow(cols, width)
 	if blockWidth(cols) <= width {
 		return [][]*tableColumn{cols}
+	}
+	// Several blocks it is: then names may as well be legible.
+	for i, c := range cols {
+		if c.Kind.elastic() {
+			c.width = min(natural[i], max(c.width, width/3))
+		}
 	}
 	keys := keyColumns(cols, width)
 	room := width - blockWidth(keys)
@@ -127,23 +137,53 @@ func (l *tableLayout) writeHeader(w *bufio.Writer, block []*tableColumn) {
 }
 
 func (l *tableLayout) writeRow(w *bufio.Writer, block []*tableColumn, row []any) error {
-	var b strings.Builder
+	texts := make([][]string, len(block))
+	height := 1
 	for i, c := range block {
 		text := c.cell(row)
-		if !c.numeric() {
-			text = cut(text, c.width)
+		switch {
+		case c.Wrap:
+			texts[i] = wrap(text, c.width)
+		case c.Kind.elastic():
+			texts[i] = []string{cut(text, c.width)}
+		default:
+			texts[i] = []string{text}
 		}
-		pad(&b, text, c, i, i == len(block)-1)
+		height = max(height, len(texts[i]))
 	}
-	_, err := w.WriteString(b.String() + "\n")
-	return err
+	for line := range height {
+		var b strings.Builder
+		for i, c := range block {
+			text := ""
+			if line < len(texts[i]) {
+				text = texts[i][line]
+			}
+			pad(&b, text, c, i, i == len(block)-1)
+		}
+		text := b.String()
+		if line > 0 {
+			text = strings.TrimRight(text, " ")
+		}
+		if _, err := w.WriteString(text + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
+// cut shortens text to a width: a sentence at its end, a name or path in its
+// middle, since long names mostly differ at their ends.
 func cut(s string, width int) string {
 	if cells.StringWidth(s) <= width {
 		return s
 	}
-	return cells.Truncate(s, width, "…")
+	if strings.ContainsRune(s, ' ') || width < 5 {
+		return cells.Truncate(s, width, "…")
+	}
+	front := cells.Truncate(s, width/3, "")
+	room := width - 1 - cells.StringWidth(front)
+	tail := cells.TruncateLeft(s, max(0, cells.StringWidth(s)-room), "")
+	return front + "…" + tail
 }
 
 // pad writes a cell with its gap: numbers to the right, the last text column

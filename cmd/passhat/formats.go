@@ -43,7 +43,7 @@ func formatList() *reports.Result {
 	}
 	res := textTable("formats", []string{"format", "what", "recognised by"}, rows)
 	res.Foot = []string{"passhat formats NAME shows how each field is mapped"}
-	return wide(res, "recognised by")
+	return wide(wrapped(res, "what"), "recognised by")
 }
 
 func formatDetail(f ingest.Format) *reports.Result {
@@ -52,6 +52,7 @@ func formatDetail(f ingest.Format) *reports.Result {
 		rows = append(rows, []any{d.Column, orNull(d.From), orNull(d.Note)})
 	}
 	res := textTable("fields", []string{"column", "from", "note"}, rows)
+	wrapped(res, "from", "note")
 	res.Title = f.Name
 	res.Head = []string{f.Doc, "recognised by: " + f.Recognised, fmt.Sprintf("version %d of the mapping", f.Version)}
 	res.Sections[0].Notes = f.Notes

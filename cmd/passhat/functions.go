@@ -49,7 +49,7 @@ func functionTable(fs []udf.Function) *reports.Result {
 	}
 	res := textTable("functions", []string{"function", "call", "what", "signature", "returns", "formula", "source", "example", "shows"}, rows)
 	res.Foot = []string{"passhat functions NAME shows one with its formula and an example"}
-	return wide(res, "function", "signature", "returns", "formula", "source", "example", "shows")
+	return wide(wrapped(res, "what"), "function", "signature", "returns", "formula", "source", "example", "shows")
 }
 
 // call is a function with the names of its arguments.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"iter"
+	"slices"
 
 	"passhat/reports"
 )
@@ -29,11 +30,17 @@ func textTable(name string, columns []string, rows [][]any) *reports.Result {
 // wide marks columns that the terminal leaves out.
 func wide(res *reports.Result, names ...string) *reports.Result {
 	for i := range res.Sections[0].Columns {
-		for _, n := range names {
-			if res.Sections[0].Columns[i].Name == n {
-				res.Sections[0].Columns[i].Wide = true
-			}
-		}
+		c := &res.Sections[0].Columns[i]
+		c.Wide = slices.Contains(names, c.Name)
+	}
+	return res
+}
+
+// wrapped marks columns of sentences.
+func wrapped(res *reports.Result, names ...string) *reports.Result {
+	for i := range res.Sections[0].Columns {
+		c := &res.Sections[0].Columns[i]
+		c.Wrap = slices.Contains(names, c.Name)
 	}
 	return res
 }
