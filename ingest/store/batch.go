@@ -89,6 +89,9 @@ func (b *Batch) stage() error {
 			if err == nil && sameFile(b.lock, path) {
 				return nil
 			}
+			if err == nil {
+				err = ErrChanged
+			}
 			if b.lock != nil {
 				b.lock.Close()
 				b.lock = nil

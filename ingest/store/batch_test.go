@@ -334,6 +334,20 @@ func TestAbort(t *testing.T) {
 	}
 }
 
+func TestTooManyRunsAreRefused(t *testing.T) {
+	s := open(t)
+	b := begin(t, s, text{path: "/a", content: "x"}.source())
+	p, _ := b.Part()
+	var err error
+	n := 0
+	for ; err == nil && n < 200_000; n++ {
+		err = p.Append(&store.Trial{TaskID: "a", RunID: itoa(n), SourceRow: itoa(n)})
+	}
+	if err == nil || n != 100_001 || !strings.Contains(err.Error(), "/a: 100000: more than 100000 runs") {
+		t.Error(n, err)
+	}
+}
+
 func TestHugeValueIsRefused(t *testing.T) {
 	s := open(t)
 	b := begin(t, s, text{path: "/a", content: "x"}.source())

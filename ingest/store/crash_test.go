@@ -99,11 +99,18 @@ func TestKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	caught := 0
+	caught, installed := 0, 0
 	for i := range *kills {
 		acked := killOne(t, dir, time.Duration(rand.IntN(25_000))*time.Microsecond)
 		left, _ := filepath.Glob(filepath.Join(dir, "staging", "*"))
 		caught += len(left)
+		rep, err := s.Verify(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rep.Orphans) > 0 {
+			installed++ // between moving the parts and writing the record, or while sweeping
+		}
 		checkSources(t, s, acked)
 		if t.Failed() {
 			t.Fatalf("after kill %d", i)
@@ -113,7 +120,7 @@ func TestKill(t *testing.T) {
 		text{path: path, content: "- a - p\n"}.ingest(t, s)
 		text{path: path, content: "- b - p\n", replace: true}.ingest(t, s)
 		left, _ = filepath.Glob(filepath.Join(dir, "staging", "*"))
-		rep, err := s.Verify(ctx)
+		rep, err = s.Verify(ctx)
 		if err != nil || len(rep.Problems)+len(rep.Orphans)+len(left) > 0 {
 			t.Fatalf("after kill %d and another writer: %v %v, orphans %v, staging %v", i, err, rep.Problems, rep.Orphans, left)
 		}
@@ -121,7 +128,7 @@ func TestKill(t *testing.T) {
 			dropAll(t, s, src)
 		}
 	}
-	t.Logf("%d kills, %d in the middle of a batch", *kills, caught)
+	t.Logf("%d kills, %d in the middle of a batch, %d with files in place and no record", *kills, caught, installed)
 	if *kills >= 20 && caught == 0 {
 		t.Error("no kill hit a writer at work; the test proves nothing")
 	}

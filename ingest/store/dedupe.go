@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -162,67 +163,56 @@ func (f *findings) tally(t *hashTable) []hash128 {
 // is looked up only now, since it hardly ever happens.
 func (b *Batch) conflict(ctx context.Context, hashes []hash128, older []olderFile) error {
 	want := slices.MinFunc(hashes, func(a, b hash128) int {
-		if a.hi != b.hi {
-			return compareUint(a.hi, b.hi)
-		}
-		return compareUint(a.lo, b.lo)
+		return cmp.Or(cmp.Compare(a.hi, b.hi), cmp.Compare(a.lo, b.lo))
 	})
-	var found [2]*storedRow // failed, passed
-	look := func(path string, runs map[RunKey]bool) error {
-		return readKeys(ctx, path,
-			func(t *storedRow) bool { return runs == nil || runs[RunKey{t.Suite, t.RunID}] },
-			func(t *storedRow, h hash128) {
-				if h != want || !t.Passed.OK {
-					return
-				}
-				i := 0
-				if t.Passed.V {
-					i = 1
-				}
-				if found[i] == nil {
-					found[i] = t.cloneKeys()
-				}
-			})
+	failed, passed, err := b.findBoth(ctx, want, older)
+	if err != nil {
+		return err
 	}
-	for _, f := range older {
-		if err := look(f.path, f.runs); err != nil {
-			return err
-		}
-	}
-	for _, p := range b.parts {
-		for _, o := range p.outlets {
-			if err := look(o.staged, nil); err != nil {
-				return err
-			}
-		}
-	}
-	if found[0] == nil || found[1] == nil {
+	if failed == nil || passed == nil {
 		return fmt.Errorf("%s: %w", b.src.Path, ErrConflict)
 	}
 	more := ""
 	if n := len(hashes) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more trials like it)", n)
 	}
-	t := found[0]
-	name := fmt.Sprintf("task %q trial %d", t.TaskID, t.Trial.Trial.V)
+	t := &failed.Trial
+	name := fmt.Sprintf("task %q trial %d", t.TaskID, t.Trial.V)
 	if t.Variant != "" {
-		name = fmt.Sprintf("task %q variant %q trial %d", t.TaskID, t.Variant, t.Trial.Trial.V)
+		name = fmt.Sprintf("task %q variant %q trial %d", t.TaskID, t.Variant, t.Trial.V)
 	}
 	if t.TrialUID != "" {
 		name = fmt.Sprintf("trial_uid %q", t.TrialUID)
 	}
 	return fmt.Errorf("%w: suite %q run %q %s failed at %s and passed at %s%s; drop one of the sources or give one a run of its own",
-		ErrConflict, t.Suite, t.RunID, name, place(found[0]), place(found[1]), more)
+		ErrConflict, t.Suite, t.RunID, name, place(failed), place(passed), more)
 }
 
-func compareUint(a, b uint64) int {
-	if a < b {
-		return -1
+// findBoth finds the first failed and the first passed row of an identity, in
+// older files before the batch's own.
+func (b *Batch) findBoth(ctx context.Context, want hash128, older []olderFile) (failed, passed *storedRow, err error) {
+	for _, p := range b.parts {
+		for _, o := range p.outlets {
+			older = append(slices.Clip(older), olderFile{path: o.staged})
+		}
 	}
-	if a > b {
-		return 1
+	for _, f := range older {
+		err := readKeys(ctx, f.path,
+			func(t *storedRow) bool { return f.runs == nil || f.runs[RunKey{t.Suite, t.RunID}] },
+			func(t *storedRow, h hash128) {
+				switch {
+				case h != want || !t.Passed.OK:
+				case t.Passed.V && passed == nil:
+					passed = t.cloneKeys()
+				case !t.Passed.V && failed == nil:
+					failed = t.cloneKeys()
+				}
+			})
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	return 0
+	return failed, passed, nil
 }
 
 func place(t *storedRow) string { return t.source + ":" + t.SourceRow }

@@ -165,7 +165,10 @@ func (e *encoder) write(g *rowGroup) (err error) {
 			return err
 		}
 	}
-	rg := e.w.AppendRowGroup()
+	rg, err := e.w.AppendRowGroupChecked()
+	if err != nil {
+		return fmt.Errorf("write %s: %w", e.path, plain(err))
+	}
 	for i := range g.cols {
 		cw, err := rg.NextColumn()
 		if err == nil {

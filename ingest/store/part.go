@@ -212,7 +212,10 @@ func (p *Part) note(t *Trial, out *outlet) error {
 	out.runAtMin, out.runMax = min(out.runAtMin, at), max(out.runMax, at)
 	r := p.curRun
 	if r == nil || r.RunID != t.RunID || r.Suite != t.Suite || r.made != t.RunMade {
-		r = p.run(t)
+		var err error
+		if r, err = p.run(t); err != nil {
+			return err
+		}
 		p.curRun = r
 	}
 	if r.Rows == 0 {
@@ -244,31 +247,40 @@ func (p *Part) note(t *Trial, out *outlet) error {
 
 // run finds or enters the run of a trial. A made-up name that is also a real
 // one counts as real, since only then can duplicates arise.
-func (p *Part) run(t *Trial) *partRun {
+func (p *Part) run(t *Trial) (*partRun, error) {
 	key := RunKey{valid(t.Suite), valid(t.RunID)}
 	r := p.runs[key]
 	if r == nil {
 		key = RunKey{strings.Clone(key.Suite), strings.Clone(key.RunID)}
 		r = &partRun{Run: Run{RunKey: key, Made: true}}
-		r.id = p.b.runID(key)
+		var err error
+		if r.id, err = p.b.runID(key); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", p.b.src.Path, t.SourceRow, err)
+		}
 		p.runs[key] = r
 	}
 	r.made = t.RunMade
 	r.Made = r.Made && (t.RunMade || t.RunID == "")
-	return r
+	return r, nil
 }
 
+// maxRuns is how many runs one source may hold: its record lists them all.
+const maxRuns = 100_000
+
 // runID numbers the runs of a batch.
-func (b *Batch) runID(key RunKey) uint32 {
+func (b *Batch) runID(key RunKey) (uint32, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id, ok := b.runIDs[key]
 	if !ok {
+		if len(b.runList) == maxRuns {
+			return 0, fmt.Errorf("more than %d runs in one source; is run_id a trial's own id (map that to trial_uid)?", maxRuns)
+		}
 		id = uint32(len(b.runList))
 		b.runIDs[key] = id
 		b.runList = append(b.runList, key)
 	}
-	return id
+	return id, nil
 }
 
 func (p *Part) largest() *outlet {

@@ -2,14 +2,17 @@ package store
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // rollupLimit is how many groups a batch's roll-up may have; beyond it the
 // roll-up is left out, for it would hardly be smaller than the trials.
-var rollupLimit = 500_000
+var rollupLimit = 300_000
 
 // The text columns of the roll-up's key, in the order of taskRunColumns.
 var rollupText = [...]int{
@@ -76,7 +79,7 @@ func (t *tally) merge(o *tally) {
 	}
 }
 
-// key is the tally's group as one string.
+// key is the tally's group as one text.
 func (t *tally) key(buf []byte) []byte {
 	for _, s := range t.text {
 		buf = binary.AppendUvarint(buf, uint64(len(s)))
@@ -119,8 +122,9 @@ func (t *tally) compare(o *tally) int {
 
 // rollup collects tallies. It gives up when there are more than rollupLimit.
 type rollup struct {
-	groups map[string]*tally
+	groups map[hash128]*tally
 	over   bool
+	list   []*tally // by sort
 	buf    []byte
 
 	// Scratch of add, kept between row groups.
@@ -128,7 +132,7 @@ type rollup struct {
 	table      map[uint64]int32
 }
 
-func newRollup() *rollup { return &rollup{groups: map[string]*tally{}} }
+func newRollup() *rollup { return &rollup{groups: map[hash128]*tally{}} }
 
 // put merges a tally that nobody else holds.
 func (r *rollup) put(t *tally) {
@@ -136,7 +140,8 @@ func (r *rollup) put(t *tally) {
 		return
 	}
 	r.buf = t.key(r.buf[:0])
-	if have, ok := r.groups[string(r.buf)]; ok {
+	key := hashBytes(r.buf)
+	if have, ok := r.groups[key]; ok {
 		have.merge(t)
 		return
 	}
@@ -144,7 +149,7 @@ func (r *rollup) put(t *tally) {
 		r.over, r.groups = true, nil
 		return
 	}
-	r.groups[string(r.buf)] = t
+	r.groups[key] = t
 }
 
 // merge takes over what o holds.
@@ -158,198 +163,10 @@ func (r *rollup) merge(o *rollup) {
 	}
 }
 
-// sorted returns the tallies in the order of their keys.
-func (r *rollup) sorted() []*tally {
-	out := make([]*tally, 0, len(r.groups))
-	for _, t := range r.groups {
-		out = append(out, t)
-	}
-	slices.SortFunc(out, (*tally).compare)
-	return out
-}
-
-// add tallies the rows of a row group. Rows are grouped by the dictionary
-// codes of the few key columns that vary, text is touched once a group.
-func (r *rollup) add(g *rowGroup) {
-	if r.over {
-		return
-	}
-	rows := int(g.rows)
-	r.gid = slices.Grow(r.gid[:0], rows)[:rows]
-	r.codes = slices.Grow(r.codes[:0], rows)[:rows]
-	clear(r.gid)
-	firsts := []int32{0} // one row of each group
-	for _, c := range rollupText {
-		firsts = r.split(g.text[c].spans, firsts)
-	}
-	for _, c := range rollupNums {
-		firsts = r.split(sameCodes(&g.nums[c]), firsts)
-	}
-	tallies := make([]*tally, len(firsts))
-	for i, row := range firsts {
-		tallies[i] = g.tallyOf(row)
-	}
-	r.count(g, tallies)
-	for _, t := range tallies {
-		r.put(t)
-	}
-}
-
-// split refines the grouping in r.gid by one more column.
-func (r *rollup) split(spans []span, firsts []int32) []int32 {
-	if len(spans) == 1 {
-		return firsts
-	}
-	expand(spans, r.codes)
-	if r.table == nil {
-		r.table = map[uint64]int32{}
-	}
-	clear(r.table)
-	out := firsts[:0:0]
-	lastKey, lastGid := uint64(math.MaxUint64), int32(0)
-	for i, code := range r.codes {
-		key := uint64(uint32(r.gid[i]))<<32 | uint64(uint32(code))
-		if key != lastKey {
-			id, ok := r.table[key]
-			if !ok {
-				id = int32(len(out))
-				r.table[key] = id
-				out = append(out, int32(i))
-			}
-			lastKey, lastGid = key, id
-		}
-		r.gid[i] = lastGid
-	}
-	return out
-}
-
-// sameCodes gives equal values of a numeric column equal codes.
-func sameCodes(c *numColumn) []span {
-	if len(c.spans) == 1 {
-		return c.spans
-	}
-	codes := map[uint64]int32{}
-	out := make([]span, len(c.spans))
-	for i, s := range c.spans {
-		out[i] = s
-		if s.code == null {
-			continue
-		}
-		v := c.values[s.code]
-		if have, ok := codes[v]; ok {
-			out[i].code = have
-		} else {
-			codes[v] = s.code
-		}
-	}
-	return out
-}
-
-// tallyOf starts a tally with the key of one row.
-func (g *rowGroup) tallyOf(row int32) *tally {
-	t := &tally{runAt: math.MaxInt64}
-	for i, c := range rollupText {
-		col := g.text[c]
-		if code := codeAt(col.spans, row); code != null {
-			t.text[i] = col.values[code]
-		}
-	}
-	for i, c := range rollupNums {
-		col := &g.nums[c]
-		if code := codeAt(col.spans, row); code != null {
-			t.nums[i] = Some(col.values[code])
-		}
-	}
-	return t
-}
-
-// codeAt finds the code of a row.
-func codeAt(spans []span, row int32) int32 {
-	i, found := slices.BinarySearchFunc(spans, row, func(s span, row int32) int { return int(s.start) - int(row) })
-	if !found {
-		i--
-	}
-	return spans[i].code
-}
-
-// count adds the rows to their tallies. A cached trial is no trial: it counts
-// as cached and nowhere else.
-func (r *rollup) count(g *rowGroup, tallies []*tally) {
-	cached := make([]bool, g.rows)
-	g.eachNum(cCached, func(row int32, v uint64) { cached[row] = v != 0 })
-	for row, id := range r.gid {
-		t := tallies[id]
-		if cached[row] {
-			t.cached++
-			continue
-		}
-		t.n++
-		t.ungraded++ // taken back below
-	}
-	g.eachNum(cRunAt, func(row int32, v uint64) {
-		t := tallies[r.gid[row]]
-		t.runAt = min(t.runAt, int64(v))
-	})
-	g.eachNum(cPassed, func(row int32, v uint64) {
-		if !cached[row] {
-			t := tallies[r.gid[row]]
-			t.ungraded--
-			t.c += int64(v)
-		}
-	})
-	g.eachText(cErrorType, func(row int32) {
-		if !cached[row] {
-			tallies[r.gid[row]].errors++
-		}
-	})
-	for i, c := range rollupFloats {
-		g.eachNum(c, func(row int32, v uint64) {
-			if !cached[row] {
-				tallies[r.gid[row]].floats[i].add(math.Float64frombits(v))
-			}
-		})
-	}
-	for i, c := range rollupInts {
-		g.eachNum(c, func(row int32, v uint64) {
-			if !cached[row] {
-				tallies[r.gid[row]].ints[i].add(int64(v))
-			}
-		})
-	}
-}
-
-// eachNum calls f for every row whose column c is not NULL.
-func (g *rowGroup) eachNum(c int, f func(row int32, v uint64)) {
-	col := &g.nums[c]
-	for i, s := range col.spans {
-		if s.code == null {
-			continue
-		}
-		end := g.rows
-		if i+1 < len(col.spans) {
-			end = col.spans[i+1].start
-		}
-		for row := s.start; row < end; row++ {
-			f(row, col.values[s.code])
-		}
-	}
-}
-
-// eachText calls f for every row whose text column c is not NULL.
-func (g *rowGroup) eachText(c int, f func(row int32)) {
-	spans := g.text[c].spans
-	for i, s := range spans {
-		if s.code == null {
-			continue
-		}
-		end := g.rows
-		if i+1 < len(spans) {
-			end = spans[i+1].start
-		}
-		for row := s.start; row < end; row++ {
-			f(row)
-		}
-	}
+// sort puts the tallies into list, in the order of their keys.
+func (r *rollup) sort() {
+	r.list = slices.Collect(maps.Values(r.groups))
+	slices.SortFunc(r.list, (*tally).compare)
 }
 
 // taskCounts sums the tallies up per run and task.
@@ -360,7 +177,7 @@ func (r *rollup) taskCounts() []TaskCount {
 	}
 	at := map[key]int{}
 	out := []TaskCount{}
-	for _, t := range r.groups {
+	for _, t := range r.list {
 		k := key{RunKey{t.text[0], t.text[1]}, t.text[3]}
 		i, ok := at[k]
 		if !ok {
@@ -381,4 +198,61 @@ func (r *rollup) taskCounts() []TaskCount {
 		return strings.Compare(a.TaskID, b.TaskID)
 	})
 	return out
+}
+
+func (b *Batch) writeRollup(roll *rollup, leaveOut map[RunKey]bool) (staged, error) {
+	e := encoder{path: filepath.Join(b.dir, "task_runs.parquet"), cols: taskRunColumns}
+	g := newRowGroup(taskRunColumns)
+	for _, t := range roll.list {
+		if leaveOut[RunKey{t.text[0], t.text[1]}] {
+			continue
+		}
+		t.store(g, b.id)
+		if g.rows < maxRowGroup {
+			continue
+		}
+		if err := e.write(g); err != nil {
+			e.abandon()
+			return staged{}, err
+		}
+		g.reset()
+	}
+	if err := e.write(g); err != nil {
+		e.abandon()
+		return staged{}, err
+	}
+	f, err := e.close(taskRunColumns)
+	f.Path = path.Join(dirTaskRuns, b.id+".parquet")
+	return staged{e.path, f}, err
+}
+
+// store appends a tally to a row group of taskRunColumns.
+func (t *tally) store(g *rowGroup, batch string) {
+	row, col := g.rows, 0
+	num := func(v uint64, ok bool) { g.nums[col].add(row, v, ok); col++ }
+	for i, s := range t.text {
+		g.text[col].add(row, s)
+		col++
+		if rollupText[i] == cRunID {
+			num(uint64(t.runAt), true)
+		}
+	}
+	for _, v := range t.nums {
+		num(v.V, v.OK)
+	}
+	for _, v := range []int64{t.n, t.c, t.ungraded, t.cached, t.errors} {
+		num(uint64(v), true)
+	}
+	for i := range t.floats {
+		s := &t.floats[i]
+		num(math.Float64bits(s.value()), s.n > 0)
+		num(uint64(s.n), true)
+	}
+	for i := range t.ints {
+		s := &t.ints[i]
+		num(uint64(s.value()), s.n > 0)
+		num(uint64(s.n), true)
+	}
+	g.text[col].add(row, batch)
+	g.rows++
 }

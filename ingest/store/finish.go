@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// staged is a file on its way from staging to its place.
+type staged struct {
+	from string
+	File
+}
+
+// finish writes what the Parts still hold and closes all files. The record it
+// returns lacks what depends on the other batches.
+func (b *Batch) finish(ctx context.Context) (*Record, []staged, error) {
+	src := &b.src
+	r := &Record{
+		Version: recordVersion, Batch: b.id, Kind: src.Kind, Source: src.Path, Format: src.Format,
+		FormatVersion: src.FormatVersion, Hash: src.Hash, Size: src.Size, LineFormat: src.LineFormat,
+		Offset: b.plan.Offset, OptionsHash: src.OptionsHash, Options: src.Options,
+		Warnings: b.warnings, IngestedAt: b.now, Passhat: src.Passhat,
+	}
+	if src.LineFormat && src.Path != Stdin {
+		if err := b.prefix(ctx, r); err != nil {
+			return nil, nil, err
+		}
+	}
+	done, err := b.finishParts(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var files []staged
+	for i, p := range b.parts {
+		files = append(files, done[i]...)
+		b.mergeRuns(p)
+	}
+	if b.side != nil {
+		f, err := b.finishSide()
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, f)
+	}
+	b.nameFiles(r, files)
+	rej, err := b.rejects.finish()
+	if err != nil {
+		return nil, nil, err
+	}
+	if rej != nil {
+		rej.Path = path.Join(dirRejects, b.id+".ndjson")
+		r.Rejected, r.Rejects = rej, rej.Rows
+		files = append(files, staged{b.rejects.path, *rej})
+	}
+	for _, run := range b.runs {
+		r.Runs = append(r.Runs, *run)
+	}
+	slices.SortFunc(r.Runs, func(a, b Run) int { return a.RunKey.compare(b.RunKey) })
+	return r, files, nil
+}
+
+// nameFiles gives the files, whose Path is only a folder yet, their names and
+// enters them in the record.
+func (b *Batch) nameFiles(r *Record, files []staged) {
+	number := 0
+	for i := range files {
+		f := &files[i]
+		if f.Path == dirRows {
+			f.Path = path.Join(dirRows, fmt.Sprintf("%s-%d.rows", b.id, len(r.RowHashes)))
+			r.RowHashes = append(r.RowHashes, f.File)
+			continue
+		}
+		f.Path = path.Join(f.Path, fmt.Sprintf("%s-%d.parquet", b.id, number))
+		number++
+		r.Rows += f.Rows
+		r.Files = append(r.Files, f.File)
+	}
+}
+
+// finishParts closes the Parts side by side, since each may still hold a whole
+// row group.
+func (b *Batch) finishParts(ctx context.Context) ([][]staged, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	files, errs := make([][]staged, len(b.parts)), make([]error, len(b.parts))
+	var wg sync.WaitGroup
+	for i, p := range b.parts {
+		wg.Go(func() { files[i], errs[i] = p.finish() })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// prefix notes how far the source was read.
+func (b *Batch) prefix(ctx context.Context, r *Record) error {
+	if b.consumed < b.plan.Offset || b.consumed > b.src.Size {
+		return fmt.Errorf("%s: read up to byte %d, of %d, from byte %d", b.src.Path, b.consumed, b.src.Size, b.plan.Offset)
+	}
+	r.Prefix = b.consumed
+	switch {
+	case r.Prefix == b.src.Size:
+		r.PrefixHash = b.src.Hash
+	case r.Prefix == 0:
+	case b.src.HashPrefix == nil:
+		return fmt.Errorf("%s: read up to byte %d of %d, but its beginning can't be hashed", b.src.Path, b.consumed, b.src.Size)
+	default:
+		hash, err := b.src.HashPrefix(ctx, r.Prefix)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.src.Path, err)
+		}
+		r.PrefixHash = hash
+	}
+	return nil
+}
+
+// finish closes a Part's files; their Path is still only a folder.
+func (p *Part) finish() ([]staged, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	var out []staged
+	for _, folder := range slices.Sorted(maps.Keys(p.outlets)) {
+		o := p.outlets[folder]
+		if err := p.flush(o); err != nil {
+			return nil, err
+		}
+		trialGroups.Put(o.group)
+		o.group = nil
+		f, err := o.enc.close(trialColumns[:])
+		if err != nil {
+			return nil, err
+		}
+		f.Path = path.Join(dirTrials, o.folder)
+		f.RunAtMin, f.RunAtMax = micros(o.runAtMin), micros(o.runMax)
+		if len(o.suites) <= maxSuites {
+			slices.Sort(o.suites)
+			f.Suites = o.suites
+		}
+		out = append(out, staged{o.staged, f})
+	}
+	if p.hashes != nil {
+		f, err := p.hashes.finish()
+		if err != nil {
+			return nil, err
+		}
+		f.Rows, f.Path = p.rows, dirRows
+		out = append(out, staged{p.hashes.f.Name(), f})
+	}
+	return out, nil
+}
+
+func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func (b *Batch) mergeRuns(p *Part) {
+	for key, r := range p.runs {
+		r.RunAtMin, r.RunAtMax = micros(r.from), micros(r.to)
+		have := b.runs[key]
+		if have == nil {
+			run := r.Run
+			b.runs[key] = &run
+			continue
+		}
+		have.Rows += r.Rows
+		have.Made = have.Made && r.Made
+		if r.RunAtMin.Before(have.RunAtMin) {
+			have.RunAtMin = r.RunAtMin
+		}
+		if r.RunAtMax.After(have.RunAtMax) {
+			have.RunAtMax = r.RunAtMax
+		}
+	}
+}
+
+// finishSide writes a side table.
+func (b *Batch) finishSide() (staged, error) {
+	e := encoder{path: filepath.Join(b.dir, "side.parquet"), cols: b.side.cols}
+	if err := e.write(b.side); err != nil {
+		e.abandon()
+		return staged{}, err
+	}
+	f, err := e.close(b.side.cols)
+	f.Path = dirLabels
+	if b.src.Kind == KindPrices {
+		f.Path = dirPrices
+	}
+	return staged{e.path, f}, err
+}
