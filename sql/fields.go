@@ -19,9 +19,13 @@ func fieldsSQL() string {
 	return `SELECT unnest([` + strings.Join(cols, ",\n\t") + `], recursive := true)
 FROM trials
 UNION ALL
-SELECT 'extra.' || e.key, CASE WHEN count(DISTINCT e.type) > 1 THEN 'JSON' ELSE any_value(e.type) END,
-	count(*) / (SELECT count(*) FROM trials), left(min(e.value::VARCHAR), 80)
+SELECT 'extra.' || e.key,
+	CASE WHEN count(DISTINCT e.type) = 1 AND any_value(e.type) <> 'UBIGINT' THEN any_value(e.type)
+		WHEN bool_and(e.type IN ('UBIGINT', 'BIGINT')) THEN 'BIGINT'
+		WHEN bool_and(e.type IN ('UBIGINT', 'BIGINT', 'DOUBLE')) THEN 'DOUBLE'
+		ELSE 'JSON' END,
+	count(*) / (SELECT count(*) FROM trials), left(min(json_extract_string(e.value, '$')), 80)
 FROM trials AS t, json_each(t.extra) AS e
-WHERE e.type <> 'NULL'
+WHERE e.type <> 'NULL' AND e.key IS NOT NULL
 GROUP BY e.key`
 }

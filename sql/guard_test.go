@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"passhat/sql"
 )
@@ -267,4 +268,57 @@ func TestCheckWhere(t *testing.T) {
 		}
 		checkMessage(t, expr, err)
 	}
+}
+
+func FuzzLockedQuery(f *testing.F) {
+	dir := f.TempDir()
+	for _, text := range hostile(dir) {
+		f.Add(text)
+	}
+	for _, text := range []string{"SELECT [1]", "FROM trials -- x", "SELECT $$a$$;", "EXPLAIN SELECT $a", "SELECT {'a': 1} ORDER BY 1"} {
+		f.Add(text)
+	}
+	s := open(f, nil, sql.Config{Locked: true, Memory: "200MB", Threads: 1, TimeLimit: 100 * time.Millisecond})
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := s.Query(context.Background(), text, nil)
+		if err != nil {
+			checkMessage(t, text, err)
+			return
+		}
+		for range 100 {
+			if !rows.Next() {
+				break
+			}
+		}
+		rows.Close()
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > 0 {
+			t.Fatalf("%q left %v (%v)", text, entries, err)
+		}
+	})
+}
+
+func FuzzCheckWhere(f *testing.F) {
+	for _, expr := range []string{
+		"passed", "model = 'x'", "1 = 1) OR (1 = 1", "1 = 1 -- x", "E'\\' = 1", "$$ ) $$ = model", "extra.a.b = 1",
+		"task_id IN (SELECT task_id FROM labels)", "\")\" = 1", "a$b", "1e5 > 0x1", "passed)--\n",
+	} {
+		f.Add(expr)
+	}
+	s := open(f, nil, sql.Config{Memory: "200MB", Threads: 1})
+	f.Fuzz(func(t *testing.T, expr string) {
+		if err := s.CheckWhere(context.Background(), expr); err != nil {
+			checkMessage(t, expr, err)
+			return
+		}
+		// What was accepted stays inside its brackets.
+		rows, err := s.Query(context.Background(), "SELECT 1 AS one FROM trials WHERE ("+expr+") AND false GROUP BY ALL LIMIT 1", nil)
+		if err != nil {
+			t.Fatalf("%q: %v", expr, err)
+		}
+		if cols := rows.Columns(); len(cols) != 1 || cols[0].Name != "one" {
+			t.Errorf("%q: columns %v", expr, cols)
+		}
+		rows.Close()
+	})
 }

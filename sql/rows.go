@@ -32,13 +32,28 @@ type Rows struct {
 func newRows(st *duckdb.Stmt, answer driver.Rows, columns []Column) *Rows {
 	// A statement without an answer (SET VARIABLE) has no columns to read.
 	n := len(answer.Columns())
-	if n < len(columns) {
-		columns = columns[:n]
+	if columns == nil {
+		columns = answerColumns(answer)
 	}
+	columns = columns[:min(n, len(columns))]
 	return &Rows{
 		columns: columns, stmt: st, answer: answer,
 		raw: make([]driver.Value, n), values: make([]any, n),
 	}
+}
+
+// answerColumns describes the columns as the driver's answer does.
+func answerColumns(answer driver.Rows) []Column {
+	typed, _ := answer.(driver.RowsColumnTypeDatabaseTypeName)
+	columns := make([]Column, len(answer.Columns()))
+	for i, name := range answer.Columns() {
+		columns[i] = Column{Name: name, Type: "OTHER"}
+		if typed != nil {
+			columns[i].Type = typed.ColumnTypeDatabaseTypeName(i)
+		}
+		columns[i].Kind, _ = classify(columns[i].Type)
+	}
+	return columns
 }
 
 // Columns describes the columns, in order. The slice is the caller's to read only.

@@ -351,7 +351,8 @@ func (s *Session) judge(ctx context.Context, text string, kind duckdb.StmtType) 
 const wrapLines = 1
 
 // columns returns the columns of a prepared statement and, when some of them
-// have to be selected in another form to arrive whole, the statement that does so.
+// have to be selected in another form to arrive whole, the statement that does
+// so. The columns are nil where only the answer tells them.
 func (s *Session) columns(ctx context.Context, st *duckdb.Stmt, kind duckdb.StmtType, body string,
 	names []string, values []any) ([]Column, string, error) {
 	n, err := st.ColumnCount()
@@ -367,8 +368,8 @@ func (s *Session) columns(ctx context.Context, st *duckdb.Stmt, kind duckdb.Stmt
 		info, err := st.ColumnTypeInfo(i)
 		if err != nil {
 			// A type that hangs on a parameter is known only once it is bound.
-			if kind != duckdb.STATEMENT_TYPE_SELECT || len(names) == 0 {
-				return nil, "", err
+			if kind != duckdb.STATEMENT_TYPE_SELECT {
+				return nil, "", nil
 			}
 			if columns, err = s.describe(ctx, body, names, values); err != nil {
 				return nil, "", err

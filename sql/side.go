@@ -156,7 +156,7 @@ func (s *Session) rejectsSQL() string {
 	for i, p := range paths {
 		paths[i] = literalGlob(p)
 	}
-	return "SELECT r.source, r.line, r.path, r.reason, r.raw, f.batch\n" +
+	return "SELECT r.source, nullif(r.line, 0) AS line, nullif(r.path, '') AS path, r.reason, nullif(r.raw, '') AS raw, f.batch\n" +
 		"FROM read_json(" + literalList(paths) + ", format = 'newline_delimited', filename = 'reject_file',\n" +
 		"\tcolumns = {source: 'VARCHAR', line: 'BIGINT', path: 'VARCHAR', reason: 'VARCHAR', raw: 'VARCHAR'}) AS r\n" +
 		"JOIN " + schema + ".reject_files AS f ON f.path = r.reject_file"

@@ -178,8 +178,9 @@ func rollupSQL(trials string) string {
 		case c.Type == "DOUBLE":
 			expr = "passhat_exact_sum(list(" + of + ") FILTER (" + uncached + " AND " + of + " IS NOT NULL))"
 		default:
-			expr = "CAST(least(greatest(sum(" + of + ") FILTER (" + uncached + "), -9223372036854775808), " +
-				"9223372036854775807) AS BIGINT)"
+			sum := "sum(" + of + ") FILTER (" + uncached + ")"
+			expr = "CASE WHEN " + sum + " IS NOT NULL THEN CAST(least(greatest(" + sum + ", -9223372036854775808), " +
+				"9223372036854775807) AS BIGINT) END"
 		}
 		out = append(out, expr+" AS "+name)
 	}
