@@ -104,6 +104,14 @@ func parseHeader(head []byte, delim byte) (h csvHeader, err error) {
 		return h, fmt.Errorf("line %d: the header has %d columns, more than %d", s.recLine, len(cells), maxCSVColumns)
 	}
 	h.end, h.lines = s.offset, s.line-1
+	if h.names, err = headings(cells); err != nil {
+		return h, fmt.Errorf("line %d: %w", s.recLine, err)
+	}
+	return h, nil
+}
+
+// headings makes names of the header's cells; no two may be the same.
+func headings(cells [][]byte) (names []string, err error) {
 	seen := map[string]int{}
 	for i, cell := range cells {
 		name := strings.ToValidUTF8(string(bytes.TrimSpace(cell)), "\uFFFD")
@@ -111,12 +119,12 @@ func parseHeader(head []byte, delim byte) (h csvHeader, err error) {
 			name = fmt.Sprintf("column%d", i+1)
 		}
 		if j, dup := seen[name]; dup {
-			return h, fmt.Errorf("line %d: columns %d and %d of the header are both called %s", s.recLine, j+1, i+1, quoteShort([]byte(name)))
+			return nil, fmt.Errorf("columns %d and %d of the header are both called %s", j+1, i+1, quoteShort([]byte(name)))
 		}
 		seen[name] = i
-		h.names = append(h.names, name)
+		names = append(names, name)
 	}
-	return h, nil
+	return names, nil
 }
 
 // tableMatch says whether a table's column names are those of a trial log.
