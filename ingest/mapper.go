@@ -169,9 +169,14 @@ func (m *Mapper) begin(shape *Shape) {
 // fill puts every value where it belongs; a text that is not empty says why the
 // row cannot be read.
 func (m *Mapper) fill(t *store.Trial, shape *Shape, vals []Value) string {
+	single := m.row.mode == oneTrial
 	for i := range vals {
 		tg := &shape.targets[i]
 		if vals[i].Kind == Untyped && len(vals[i].Text) == 0 {
+			continue
+		}
+		// The usual field, without detours.
+		if single && tg.set != nil && vals[i].Kind != Null && tg.set(m, t, vals[i]) == "" {
 			continue
 		}
 		if reason := m.place(t, shape, tg, i, vals[i]); reason != "" {

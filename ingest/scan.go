@@ -104,15 +104,20 @@ func scanValue(b []byte, i int) (v Value, end int, err *scanError) {
 
 func scanNumber(b []byte, i int) (Value, int, *scanError) {
 	e := i + 1
-	digits := b[i] != '-'
-	for e < len(b) {
+	digits, points, odd := b[i] != '-', 0, false
+	for ; e < len(b); e++ {
 		c := b[e]
-		if c >= '0' && c <= '9' {
+		if c-'0' <= 9 {
 			digits = true
-		} else if c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
+			continue
+		}
+		if c == '.' {
+			points++
+		} else if c == 'e' || c == 'E' || c == '+' || c == '-' {
+			odd = true
+		} else {
 			break
 		}
-		e++
 	}
 	if !digits {
 		if bytes.HasPrefix(b[e:], []byte("Infinity")) && e == i+1 {
@@ -121,20 +126,11 @@ func scanNumber(b []byte, i int) (Value, int, *scanError) {
 		return Value{}, i, unexpected(b, e, "a digit")
 	}
 	t := b[i:e]
-	if c := t[len(t)-1]; c < '0' || c > '9' {
-		return Value{}, i, scanErrorf(i, "%q is not a number", t)
-	}
 	// The common number is digits only, or digits with one point.
-	for _, c := range t {
-		if (c < '0' || c > '9') && c != '.' {
-			if _, ok := parseFloat(t); !ok {
-				return Value{}, i, scanErrorf(i, "%q is not a number", t)
-			}
-			return Value{Number, false, t}, e, nil
+	if last := t[len(t)-1]; last-'0' > 9 || points > 1 || odd {
+		if _, ok := parseFloat(t); !ok || last-'0' > 9 {
+			return Value{}, i, scanErrorf(i, "%q is not a number", t)
 		}
-	}
-	if n := bytes.Count(t, []byte{'.'}); n > 1 {
-		return Value{}, i, scanErrorf(i, "%q is not a number", t)
 	}
 	return Value{Number, false, t}, e, nil
 }

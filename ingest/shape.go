@@ -32,6 +32,7 @@ type target struct {
 	kind  targetKind
 	col   columnID
 	exact bool   // the column's own name, or --map
+	set   setter // the column's, where nothing else is to be thought of
 	json  []byte // the name as a JSON string, for extra
 	paths []pathRef
 }
@@ -110,6 +111,12 @@ func (m *Mapper) resolve(names []string, element bool) *Shape {
 		}
 	}
 	m.applyRules(s)
+	for i := range s.targets {
+		tg := &s.targets[i]
+		if tg.kind == toColumn && len(tg.paths) == 0 && tg.col != colPassed && tg.col != colScore {
+			tg.set = columns[tg.col].set
+		}
+	}
 	s.runsAt, s.countAt, s.passesAt, s.verdictAt = -1, -1, -1, -1
 	for i := range s.targets {
 		if s.targets[i].kind != toColumn || element {

@@ -68,24 +68,25 @@ func (v Value) text(scratch []byte) (text, grown []byte) {
 
 // float reads a number, also out of a string. NaN counts as ok.
 func (v Value) float() (float64, bool) {
-	switch v.Kind {
-	case Number, String, Untyped:
-		if v.Escaped {
-			return 0, false
-		}
-		return parseFloat(trimSpace(v.Text))
+	if v.Kind == Number {
+		return parseFloat(v.Text)
 	}
-	return 0, false
+	if v.Kind != String && v.Kind != Untyped || v.Escaped {
+		return 0, false
+	}
+	return parseFloat(trimSpace(v.Text))
 }
 
 // integer reads a whole number, also one written as 3.0 or "3".
 func (v Value) integer() (int64, bool) {
+	t := v.Text
 	switch v.Kind {
-	case Number, String, Untyped:
+	case Number:
+	case String, Untyped:
+		t = trimSpace(t)
 	default:
 		return 0, false
 	}
-	t := trimSpace(v.Text)
 	if n, ok := parseInt(t); ok {
 		return n, true
 	}
