@@ -252,7 +252,27 @@ func csvValue(cell []byte) Value {
 			return v
 		}
 	}
+	if isPlainText(cell) {
+		return Value{Kind: String, Text: cell}
+	}
 	return Value{Kind: Untyped, Text: cell}
+}
+
+// isPlainText tells, cheaply, of most cells that are neither number nor word of
+// JSON that they are not.
+func isPlainText(cell []byte) bool {
+	if len(cell) == 0 {
+		return false
+	}
+	switch c := cell[0]; {
+	case c >= '0' && c <= '9', c == '-', c == '{', c == '[', c == '"', c == ' ', c == '\t':
+		return false
+	}
+	switch string(cell) {
+	case "true", "false", "null", "NaN", "Infinity":
+		return false
+	}
+	return true
 }
 
 // openCSV returns a scanner that stands before the first row to read, which in
