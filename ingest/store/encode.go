@@ -33,7 +33,7 @@ func createSum(path string) (*sumFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, plain(err))
 	}
-	return &sumFile{f: f, buf: bufio.NewWriterSize(f, 1<<18), hash: xxh3.New()}, nil
+	return &sumFile{f: f, buf: bufio.NewWriterSize(f, 1<<16), hash: xxh3.New()}, nil
 }
 
 // Write implements io.Writer.
