@@ -128,10 +128,15 @@ func stampFile(path string, st *Stamp) (*outFile, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(st); err == nil {
-		_, err = f.Write(b.Bytes())
+	if err := enc.Encode(st); err != nil {
+		f.discard()
+		return nil, fmt.Errorf("writing the stamp of %s: %w", path, err)
 	}
-	return f, err
+	if _, err := f.Write(b.Bytes()); err != nil {
+		f.discard()
+		return nil, fmt.Errorf("writing the stamp of %s: %w", path, reason(err))
+	}
+	return f, nil
 }
 
 // fanOut reads each row once and gives it to every sink. A sink that fails

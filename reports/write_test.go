@@ -223,7 +223,7 @@ func TestTableRounding(t *testing.T) {
 		{0.25, reports.WriteOptions{Decimals: 6, Trim: true}, "0.25"},
 		{-1e-17, reports.WriteOptions{}, "-1e-17"},
 		{3.2e-7, reports.WriteOptions{}, "3.2e-07"},
-		{-0.0, reports.WriteOptions{}, "0.0000"},
+		{0, reports.WriteOptions{}, "0.0000"},
 		{math.Copysign(0, -1), reports.WriteOptions{}, "0.0000"},
 		{math.NaN(), reports.WriteOptions{}, "NaN"},
 		{1e20, reports.WriteOptions{}, "1e+20"},

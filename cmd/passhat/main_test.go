@@ -42,7 +42,7 @@ func TestScript(t *testing.T) {
 			}
 			return false, errors.New("no condition " + cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appendfile": appendFile},
 	})
 }
 
@@ -64,4 +64,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// appendFile adds a file's content to another: appendfile LOG MORE.
+func appendFile(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || neg {
+		ts.Fatalf("usage: appendfile FILE MORE")
+	}
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = f.WriteString(ts.ReadFile(args[1]))
+	ts.Check(err)
+	ts.Check(f.Close())
 }
