@@ -40,8 +40,9 @@ type pipeline struct {
 	jobs int
 	rows *atomic.Int64 // trials and rejects so far, for progress
 
-	free chan *chunk
-	work chan *chunk
+	free  chan *chunk
+	work  chan *chunk
+	large chan struct{} // held by the one chunk of an outsize line that may be under way
 
 	mu      sync.Mutex
 	turn    int // chunk whose turn it is
@@ -61,6 +62,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	p.turned = sync.NewCond(&p.mu)
 	p.free = make(chan *chunk, 2*p.jobs+2)
 	p.work = make(chan *chunk, p.jobs)
+	p.large = make(chan struct{}, 1)
 	var wg sync.WaitGroup
 	for range p.jobs {
 		w, err := p.newWorker()
@@ -154,6 +156,13 @@ func (p *pipeline) read(ctx context.Context) error {
 }
 
 func (p *pipeline) send(ctx context.Context, c *chunk) bool {
+	if cap(c.buf) > maxReuse {
+		select {
+		case p.large <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+	}
 	select {
 	case p.work <- c:
 		return true
@@ -176,7 +185,11 @@ func (p *pipeline) fresh() *chunk {
 const maxReuse = 4 * chunkBytes
 
 func (p *pipeline) release(c *chunk) {
-	if cap(c.buf) > maxReuse || cap(c.trials) > 2*maxPending {
+	if cap(c.buf) > maxReuse {
+		<-p.large
+		return
+	}
+	if cap(c.trials) > 2*maxPending {
 		return
 	}
 	c.text, c.rejects, c.trials = nil, nil, c.trials[:0]
