@@ -23,6 +23,8 @@ type Error struct {
 	// Denied says that the statement was refused by the rules of a locked
 	// session rather than failed.
 	Denied bool
+	// Params says that the values given do not fit the statement's parameters.
+	Params bool
 	cause  error
 }
 

@@ -48,7 +48,7 @@ func matchParams(names []string, params map[string]any) ([]any, error) {
 	}
 	if len(missing) > 0 {
 		sort.Strings(missing)
-		return nil, &Error{Message: "no value for the parameter " + strings.Join(missing, ", ")}
+		return nil, &Error{Message: "no value for the parameter " + strings.Join(missing, ", "), Params: true}
 	}
 	if len(byName) > 0 {
 		var surplus []string
@@ -56,7 +56,7 @@ func matchParams(names []string, params map[string]any) ([]any, error) {
 			surplus = append(surplus, given)
 		}
 		sort.Strings(surplus)
-		return nil, &Error{Message: "the statement has no parameter $" + strings.Join(surplus, ", $")}
+		return nil, &Error{Message: "the statement has no parameter $" + strings.Join(surplus, ", $"), Params: true}
 	}
 	return values, nil
 }

@@ -109,6 +109,8 @@ func (s *Session) limit(ctx context.Context) error {
 	}
 	settings := "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; " +
 		"SET autoload_known_extensions = false; SET allow_community_extensions = false; " +
+		// The time DuckDB takes to prepare grows with the cube of the depth, and preparing can't be cancelled.
+		"SET max_expression_depth = 300; " +
 		"SET temp_directory = " + Literal(s.temp.path) + ";"
 	if err := s.Exec(ctx, settings); err != nil {
 		return fmt.Errorf("set up DuckDB: %w", err)
