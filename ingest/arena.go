@@ -2,11 +2,10 @@ package ingest
 
 import "strconv"
 
-// arena holds the bytes of many small strings in few blocks. Strings made from
-// it stay valid; reset lets the blocks be overwritten.
+// arena holds the bytes of many small strings in few blocks, which are never
+// written again.
 type arena struct {
 	block []byte
-	spare [][]byte // blocks in use before this one
 }
 
 const arenaBlock = 64 << 10

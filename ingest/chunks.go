@@ -175,7 +175,7 @@ func (c *cutter) last(k *chunk, b []byte) {
 // skipLine passes over a line beyond the limit, of which b is the beginning,
 // without keeping it.
 func (c *cutter) skipLine(k *chunk, b []byte) (more bool, err error) {
-	head := bytes.Clone(b[:RawLimit])
+	head := bytes.Clone(b[:RawLimit+1]) // one more shows that it is cut
 	size := int64(len(b))
 	k.line = c.line
 	for {

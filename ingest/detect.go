@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -15,15 +16,20 @@ type Probe struct {
 	Siblings []string // names of the files beside it
 	Head     []byte   // first decompressed bytes, at most 256 KiB
 	Whole    bool     // Head is all there is
+	// NamedTask: the user says where the task is (--map, --set), so that no
+	// field needs to be recognised as it.
+	NamedTask bool
 }
 
 // Detect finds the format of an input from its content. Formats that fit
 // equally well, or none that fits, are an error.
-func Detect(in *Input) (Format, error) {
+func Detect(in *Input, opt *Options) (Format, error) {
 	p, err := probe(in)
 	if err != nil {
 		return Format{}, err
 	}
+	isTask := func(p Pair) bool { return p.Name == "task_id" }
+	p.NamedTask = slices.ContainsFunc(opt.Map, isTask) || slices.ContainsFunc(opt.Set, isTask)
 	return detect(in.Name, p, Formats)
 }
 

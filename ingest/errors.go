@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -13,6 +14,7 @@ type SyntaxError struct {
 	Path   string // place in the document or within the line: `simulations[17].reward_info`, `runs[2]`
 	Reason string // what was found and what was wanted
 	Raw    []byte // the row's text, cut to RawLimit
+	Cut    bool   // Raw is only the beginning
 }
 
 // RawLimit is how many bytes of a row's text a reject keeps.
@@ -39,10 +41,11 @@ func (e *SyntaxError) Pos() string {
 // NewSyntaxError makes a SyntaxError of the row at a line (0: none) and a path
 // (may be ""), keeping a copy of at most RawLimit bytes of raw.
 func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *SyntaxError {
-	if len(raw) > RawLimit {
+	cut := len(raw) > RawLimit
+	if cut {
 		raw = raw[:RawLimit]
 	}
-	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: append([]byte(nil), raw...)}
+	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: bytes.Clone(raw), Cut: cut}
 }
 
 // UsageError is a wrong option (exit code 2): an unknown column, a bad
@@ -95,6 +98,9 @@ func (e *RejectedError) Error() string {
 	}
 	if e.Strict {
 		return fmt.Sprintf("%s: %s; nothing was stored (--strict)", e.Source, at)
+	}
+	if e.Rejects == e.Rows {
+		return fmt.Sprintf("%s: none of its %d rows could be read; nothing was stored. First: %s (all: passhat rejects --failed)", e.Source, e.Rows, at)
 	}
 	return fmt.Sprintf("%s: %d of %d rows could not be read, more than --max-rejects %s allows; nothing was stored. First: %s (all: passhat rejects --failed)",
 		e.Source, e.Rejects, e.Rows, e.Limit, at)

@@ -171,7 +171,7 @@ func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watc
 
 func chooseFormat(in *Input, opt *Options) (Format, error) {
 	if opt.As == "" {
-		return Detect(in)
+		return Detect(in, opt)
 	}
 	if in.Size == 0 {
 		return Format{}, &UnknownFormatError{Source: in.Name, Empty: true}
@@ -265,13 +265,18 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 	if err != nil {
 		return err
 	}
-	if p.rejects > limit {
+	stored := s.Store.Read - p.rejects
+	waiting := f.Lines && in.Compression == Plain && in.consumed < in.limit
+	if s.Store.Read == 0 && !waiting && s.Plan.Action != store.Append {
+		return fmt.Errorf("%s: it holds no trials (read as %s)", in.Name, f.Name)
+	}
+	if p.rejects > limit || p.rejects > 0 && stored == 0 && s.Plan.Action != store.Append {
 		return &RejectedError{Source: in.Name, Rows: s.Store.Read, Rejects: p.rejects, Limit: text, First: p.first}
 	}
 	if err := in.unchanged(ctx, src.Hash); err != nil {
 		return err
 	}
-	if f.Lines && in.Compression == Plain && in.consumed < in.limit {
+	if waiting {
 		s.Waiting = in.limit - in.consumed
 	}
 	stats := in.stats()
@@ -280,9 +285,6 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 	s.Notes = append(s.Notes, unusedRules(&stats, opt)...)
 	if s.Waiting > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("the last line is unfinished: its %s wait for the next ingest", plural(s.Waiting, "byte")))
-	}
-	if p.first != nil {
-		s.Notes = append(s.Notes, fmt.Sprintf("first reject: %s: %s (all: passhat rejects)", p.first.Pos(), p.first.Reason))
 	}
 	return nil
 }

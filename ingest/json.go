@@ -16,7 +16,7 @@ var jsonFormat = Format{
 	Name:    "json",
 	Doc:     "a JSON document of the same rows as jsonl: a list, or an object that holds one",
 	Version: 1,
-	Recognised: "it begins with '[' and an object, or with an object that holds a list under results, trials, rows, runs, " +
+	Recognised: "it begins with '[' and an object that names a task, or with an object that holds a list under results, trials, rows, runs, " +
 		"samples, records, data, tasks, attempts or evaluations",
 	Match:  matchJSON,
 	Read:   readJSON,
@@ -57,7 +57,11 @@ func matchJSON(p *Probe) Match {
 	}
 	if b[0] == '[' {
 		i := skipSpace(b, 1)
-		if i < len(b) && b[i] == '{' {
+		if i >= len(b) || b[i] != '{' {
+			return NoMatch
+		}
+		fields, _, _, _ := scanObject(b, i, nil, nil)
+		if names := fieldNames(fields); hasTask(names, true) || p.NamedTask || len(names) == 0 {
 			return Generic
 		}
 		return NoMatch
@@ -66,10 +70,19 @@ func matchJSON(p *Probe) Match {
 		return NoMatch
 	}
 	names, _ := topLevelNames(b)
-	if isDocument(names) || hasTask(names, true) {
+	if isDocument(names) || hasTask(names, true) || p.NamedTask {
 		return Generic
 	}
 	return NoMatch
+}
+
+func fieldNames(fields []field) []string {
+	var m Mapper
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = m.name(f)
+	}
+	return names
 }
 
 // readJSON streams the rows of a document.
@@ -307,7 +320,9 @@ func documentFields(in *Input, opt *Options) (names []string, fields []field, er
 		return nil, nil, nil
 	}
 	err = d.members(func(key string, c byte) error {
-		names = append(names, key)
+		if !isRowList(key) || c == '[' {
+			names = append(names, key)
+		}
 		raw, err := d.s.element(c)
 		var long *elementTooLong
 		if errors.As(err, &long) {

@@ -16,8 +16,8 @@ var jsonlFormat = Format{
 	Doc:     "one JSON object a line: a trial, a task with a list of trials, or a task with counts",
 	Version: 1,
 	Lines:   true,
-	Recognised: "the first line that is not blank is one whole JSON object, and names a task " +
-		"or is followed by another object",
+	Recognised: "the first line that is not blank is one whole JSON object, and it or one of the next lines names a task " +
+		"(or --map or --set does)",
 	Match:  matchJSONL,
 	Read:   readJSONL,
 	Fields: ColumnFields(),
@@ -46,10 +46,13 @@ func matchJSONL(p *Probe) Match {
 		return NoMatch
 	}
 	names, whole := topLevelNames(line)
+	if !hasTask(names, true) && !p.NamedTask && !laterTask(p) {
+		return NoMatch
+	}
 	switch {
 	case !whole:
 		// A first line longer than what detection looks at.
-		if !p.Whole && !bytes.ContainsRune(p.Head, '\n') && !isDocument(names) && hasTask(names, true) {
+		if !p.Whole && !bytes.ContainsRune(p.Head, '\n') && !isDocument(names) {
 			return Generic
 		}
 		return NoMatch
@@ -57,6 +60,18 @@ func matchJSONL(p *Probe) Match {
 		return Generic
 	}
 	return NoMatch
+}
+
+// laterTask reports whether one of the lines behind the first names a task, as
+// where the first line is a summary.
+func laterTask(p *Probe) bool {
+	lines := bytes.SplitN(p.Head, []byte{'\n'}, 6)
+	for _, line := range lines[1:min(len(lines), 5)] {
+		if names, whole := topLevelNames(line); whole && hasTask(names, true) {
+			return true
+		}
+	}
+	return false
 }
 
 // firstLine is the first line that is not blank, and whether an object begins
@@ -73,13 +88,18 @@ func firstLine(p *Probe) (line []byte, more bool) {
 	return line, len(rest) > 0 && rest[0] == '{'
 }
 
-// topLevelNames lists the keys of an object as far as its text goes, and
-// whether the text is that object and nothing else.
+// topLevelNames lists the keys of an object as far as its text goes, without
+// those of row lists that are no list, and whether the text is that object and
+// nothing else.
 func topLevelNames(b []byte) (names []string, whole bool) {
 	fields, end, _, err := scanObject(b, skipSpace(b, 0), nil, nil)
 	var m Mapper
 	for _, f := range fields {
-		names = append(names, m.name(f))
+		name := m.name(f)
+		if isRowList(name) && len(f.val.Text) > 0 && f.val.Kind != Array {
+			continue
+		}
+		names = append(names, name)
 	}
 	return names, err == nil && skipSpace(b, end) == len(b)
 }

@@ -46,7 +46,6 @@ type Mapper struct {
 	extra  []byte
 	row    rowParts
 	list   []field
-	vals   []Value
 	stats  Stats
 	config map[string]*configEntry
 	noTask bool // --set gives the task

@@ -94,7 +94,7 @@ func TestBigDocumentStaysSmallInMemory(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				f, err := ingest.Detect(in)
+				f, err := ingest.Detect(in, &ingest.Options{})
 				if err != nil || f.Name != "json" {
 					t.Fatalf("detected %s, %v", f.Name, err)
 				}

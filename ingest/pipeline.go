@@ -332,7 +332,7 @@ func (s batchSink) part() (func([]store.Trial) error, error) {
 }
 
 func (s batchSink) reject(r *SyntaxError) error {
-	return s.b.Reject(store.Reject{Source: r.Source, Line: r.Line, Path: r.Path, Reason: r.Reason, Raw: string(r.Raw)})
+	return s.b.Reject(store.Reject{Source: r.Source, Line: r.Line, Path: r.Path, Reason: r.Reason, Raw: string(r.Raw), Cut: r.Cut})
 }
 
 // noSink is for --dry-run.

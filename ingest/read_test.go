@@ -43,7 +43,7 @@ func readFile(t testing.TB, path, as string, opts ingest.Options, edit func(*ing
 	}
 	f, ok := ingest.FormatNamed(as)
 	if as == "" {
-		if f, r.err = ingest.Detect(in); r.err != nil {
+		if f, r.err = ingest.Detect(in, &ingest.Options{}); r.err != nil {
 			return r
 		}
 	} else if !ok {

@@ -221,7 +221,9 @@ func (in *Input) runTime(loc *time.Location) runTime {
 	return runTime{time.Now().UnixMicro(), store.RunAtIngest, true}
 }
 
-// timeInName finds a date, with or without a time, in a file's name.
+// timeInName finds a time in a file's name. A mere date counts only at the
+// beginning or behind a character other than '-': gpt-4o-2024-05-13 is the name
+// of a model.
 func timeInName(name string, loc *time.Location) (time.Time, bool) {
 	isDigit := func(i int) bool { return i >= 0 && i < len(name) && name[i] >= '0' && name[i] <= '9' }
 	for i := range len(name) {
@@ -230,14 +232,14 @@ func timeInName(name string, loc *time.Location) (time.Time, bool) {
 		}
 		// 2026-11-30T12-00-00, 2026-11-30_12-00, 20261130T120000Z, 2026-11-30
 		for _, n := range []int{20, 19, 16, 15, 10} {
-			if i+n > len(name) || isDigit(i+n) && isDigit(i+n-1) {
+			if i+n > len(name) || isDigit(i+n) && isDigit(i+n-1) || n == 10 && i > 0 && name[i-1] == '-' {
 				continue
 			}
 			if at, _, ok := parseTime([]byte(name[i:i+n]), loc); ok {
 				return at, true
 			}
 		}
-		if i+8 <= len(name) && !isDigit(i+8) {
+		if i+8 <= len(name) && !isDigit(i+8) && (i == 0 || name[i-1] != '-') {
 			if at, err := time.ParseInLocation("20060102", name[i:i+8], loc); err == nil && at.Year() >= minYear && at.Year() < maxYear {
 				return at.UTC(), true
 			}
