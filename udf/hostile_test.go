@@ -42,7 +42,7 @@ var sane = map[udf.Type]string{
 }
 
 func saneCall(f udf.Function) []string {
-	words := map[string]string{"estimand": "'within'", "scheme": "'tasks'"}
+	words := map[string]string{"estimand": "'within'", "scheme": "'tasks'", "new_run": "'d'", "alpha": "0.05"}
 	args := make([]string, len(f.Params))
 	for i, p := range f.Params {
 		args[i] = sane[p.Type]
