@@ -36,7 +36,9 @@ func Query(ctx context.Context, s *sql.Session, name, text string, params map[st
 	}
 	var cols []Column
 	for _, c := range rows.Columns() {
-		cols = append(cols, Column{Name: c.Name, Type: c.Type, Kind: Kind(c.Kind)})
+		// A query plan is a drawing of many lines.
+		plan := c.Name == "explain_value"
+		cols = append(cols, Column{Name: c.Name, Type: c.Type, Kind: Kind(c.Kind), Wrap: plan})
 	}
 	return &Result{Name: name, Sections: []Section{{Name: name, Columns: cols, Rows: rows.All()}}}, nil
 }

@@ -204,7 +204,9 @@ func (c *tableColumn) measure(rows [][]any, opts WriteOptions) {
 		c.decimals = need
 	}
 	for _, row := range rows {
-		c.width = max(c.width, cells.StringWidth(c.cell(row)))
+		for _, line := range c.lines(row) {
+			c.width = max(c.width, cells.StringWidth(line))
+		}
 	}
 	if c.Kind.elastic() {
 		c.width = min(c.width, tableText)
@@ -270,11 +272,20 @@ func (c *tableColumn) cell(row []any) string {
 	if cut := cutBytes(s, tableCellBytes); cut != s {
 		s = cut + "…"
 	}
-	s = visible(s)
-	if c.Wrap {
-		return s
+	return cut(visible(s), tableText)
+}
+
+// lines gives a value as the lines that it takes, before they are fitted.
+func (c *tableColumn) lines(row []any) []string {
+	s, ok := row[c.index].(string)
+	if !c.Wrap || !ok {
+		return []string{c.cell(row)}
 	}
-	return cut(s, tableText)
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i := range lines {
+		lines[i] = visible(lines[i])
+	}
+	return lines
 }
 
 // roundFloat rounds for reading. A number that rounding would turn into zero,

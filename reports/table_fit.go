@@ -140,14 +140,15 @@ func (l *tableLayout) writeRow(w *bufio.Writer, block []*tableColumn, row []any)
 	texts := make([][]string, len(block))
 	height := 1
 	for i, c := range block {
-		text := c.cell(row)
-		switch {
-		case c.Wrap:
-			texts[i] = wrap(text, c.width)
-		case c.Kind.elastic():
-			texts[i] = []string{cut(text, c.width)}
-		default:
-			texts[i] = []string{text}
+		for _, text := range c.lines(row) {
+			switch {
+			case c.Wrap:
+				texts[i] = append(texts[i], wrap(text, c.width)...)
+			case c.Kind.elastic():
+				texts[i] = append(texts[i], cut(text, c.width))
+			default:
+				texts[i] = append(texts[i], text)
+			}
 		}
 		height = max(height, len(texts[i]))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,11 +38,6 @@ func (e *internalError) Error() string {
 	return fmt.Sprintf("a fault of passhat itself, please report it with the command you typed: %v", e.value)
 }
 
-// silentError ends with an exit code after everything was said.
-type silentError struct{ code int }
-
-func (e *silentError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
 var errInterrupted = errors.New("interrupted")
 
 // protect turns a panic of f into an error, so that one line and not a stack
@@ -68,14 +62,16 @@ type fault struct {
 
 // finish says what went wrong, if anything, and gives the exit code.
 func (a *app) finish(err error) int {
-	var silent *silentError
-	switch {
-	case err == nil, errors.Is(err, syscall.EPIPE):
+	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return exitOK
-	case errors.As(err, &silent):
-		return silent.code
 	}
 	f := faultOf(err)
+	for _, arg := range a.args {
+		// Package ingest puts the source at fault in front.
+		if f.Source == nil && arg != "" && strings.HasPrefix(f.Message, arg+": ") {
+			f.at(arg, 0)
+		}
+	}
 	if a.jsonErrors {
 		enc := json.NewEncoder(a.stderr)
 		enc.SetEscapeHTML(false)
@@ -105,8 +101,8 @@ func faultOf(err error) fault {
 		f.Kind, f.code = "internal", exitInternal
 	case errors.Is(err, errInterrupted):
 		f.Kind, f.code = "interrupted", exitInterrupted
-	case errors.Is(err, context.DeadlineExceeded):
-		f.Message = "the time limit was reached: " + f.Message
+	case errors.As(err, &query) && query.Params:
+		f.Kind, f.code = "usage", exitUsage
 	}
 	switch {
 	case errors.As(err, &header):

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ func TestFinish(t *testing.T) {
 		{"a query", &sql.Error{Message: "no table x", Line: 4, Column: 2}, 4, "no table x", ""},
 		{"a file", fmt.Errorf("reading SQL: %w", &fs.PathError{Op: "open", Path: "q.sql", Err: syscall.ENOENT}), 4, "q.sql", ""},
 		{"an interrupt", errInterrupted, 130, "interrupted", ""},
-		{"a time limit", fmt.Errorf("query: %w", context.DeadlineExceeded), 4, "the time limit was reached", ""},
+		{"a parameter of a query", &sql.Error{Message: "no value for the parameter $x", Params: true}, 2, "no value for the parameter $x", ""},
 		{"two lines with an escape", errors.New("a\nb\x1b[31m"), 4, "a b␛[31m", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 
 // app is one invocation: its streams and the global flags.
 type app struct {
+	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 
@@ -30,7 +32,7 @@ type app struct {
 
 // run does what the arguments say and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{args: args, stdin: stdin, stdout: stdout, stderr: stderr}
 	// An error in the flags themselves must come in the form asked for.
 	a.jsonErrors = slices.Contains(args, "--json-errors")
 	// A closed pipe (passhat … | head) is to end the work as an error of the
@@ -115,7 +117,12 @@ func got(args []string) string {
 	return fmt.Sprintf(", not %q", args[0])
 }
 
+var memorySize = regexp.MustCompile(`(?i)^\d+(\.\d+)? *[kmgt]i?b$`)
+
 func (a *app) checkGlobals() error {
+	if a.memory != "" && !memorySize.MatchString(a.memory) {
+		return usagef("--memory %q: want a size such as 4GB or 512MiB", a.memory)
+	}
 	if a.threads < 0 {
 		return usagef("--threads %d: want a number of at least 1", a.threads)
 	}
@@ -173,14 +180,20 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return usagef("unknown flag %s of %s%s; see %s --help", flag, cmd.CommandPath(), hint, cmd.CommandPath())
 	}
-	return usagef("%s: %s", cmd.CommandPath(), strings.TrimSpace(err.Error()))
+	return usagef("%s: %s", name(cmd), strings.TrimSpace(err.Error()))
+}
+
+// name is a command without the program's name before it, which stands before
+// every error anyway.
+func name(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), "passhat ")
 }
 
 // maxArgs refuses surplus arguments.
 func maxArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usagef("%s: unexpected argument %q; see %s --help", cmd.CommandPath(), args[n], cmd.CommandPath())
+			return usagef("%s: unexpected argument %q; see %s --help", name(cmd), args[n], cmd.CommandPath())
 		}
 		return nil
 	}
