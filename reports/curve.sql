@@ -17,9 +17,9 @@ WITH cell AS (
 ),
 task AS (
 	SELECT group_no, k, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight, sum(runs) AS runs,
-		CASE WHEN min(n) >= k THEN mean_se(list(at_k ORDER BY run_id), NULL).mean END AS at_k,
-		CASE WHEN min(n) >= k THEN mean_se(list(hat_k ORDER BY run_id), NULL).mean END AS hat_k,
-		CASE WHEN min(n) >= k THEN mean_se(list(high_k ORDER BY run_id), NULL).mean END AS high_k
+		CASE WHEN min(n) >= k THEN list_avg(list(at_k ORDER BY run_id)) END AS at_k,
+		CASE WHEN min(n) >= k THEN list_avg(list(hat_k ORDER BY run_id)) END AS hat_k,
+		CASE WHEN min(n) >= k THEN list_avg(list(high_k ORDER BY run_id)) END AS high_k
 	FROM cell GROUP BY group_no, k, suite, task_id
 ),
 listed AS (

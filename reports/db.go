@@ -53,11 +53,6 @@ func (r record) int(i int) int64 {
 	return v
 }
 
-func (r record) float(i int) float64 {
-	v, _ := r[i].(float64)
-	return v
-}
-
 func (r record) text(i int) string {
 	switch v := r[i].(type) {
 	case nil:
@@ -69,16 +64,6 @@ func (r record) text(i int) string {
 	default:
 		return fmt.Sprint(v)
 	}
-}
-
-// list reads a list column, which comes as JSON text.
-func (r record) list(i int) []string {
-	var out []string
-	text, _ := r[i].(string)
-	if text == "" || json.Unmarshal([]byte(text), &out) != nil {
-		return nil
-	}
-	return out
 }
 
 func (d *db) row(ctx context.Context, text string) (record, error) {

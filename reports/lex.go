@@ -58,7 +58,7 @@ func scanSQL(text string) sqlScan {
 			i, s.last = end, end
 			continue
 		}
-		if c != ';' && c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+		if !strings.ContainsRune("; \n\t\r", rune(c)) {
 			s.last = i + 1
 		}
 		i++

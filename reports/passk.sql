@@ -35,12 +35,12 @@ task AS (
 		count(*) AS cells, sum(runs) AS runs, min(n) AS n_min, max(n) AS n_max,
 		sum(n) AS n, sum(c) AS c, sum(ungraded) AS ungraded, sum(missing) AS missing,
 		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n,
-		mean_se(list(rate ORDER BY run_id), NULL).mean AS rate,
-		mean_se(list(flakiness(cell.c, cell.n) ORDER BY run_id), NULL).mean AS flake,
-		CASE WHEN min(n) >= k THEN mean_se(list(at_k ORDER BY run_id), NULL).mean END AS at_k,
-		CASE WHEN min(n) >= k THEN mean_se(list(hat_k ORDER BY run_id), NULL).mean END AS hat_k,
-		CASE WHEN min(n) >= k THEN mean_se(list(high_k ORDER BY run_id), NULL).mean END AS high_k,
-		CASE WHEN min(n) >= k THEN mean_se(list(other_k ORDER BY run_id), NULL).mean END AS other_k,
+		list_avg(list(rate ORDER BY run_id)) AS rate,
+		list_avg(list(flakiness(cell.c, cell.n) ORDER BY run_id)) AS flake,
+		CASE WHEN min(n) >= k THEN list_avg(list(at_k ORDER BY run_id)) END AS at_k,
+		CASE WHEN min(n) >= k THEN list_avg(list(hat_k ORDER BY run_id)) END AS hat_k,
+		CASE WHEN min(n) >= k THEN list_avg(list(high_k ORDER BY run_id)) END AS high_k,
+		CASE WHEN min(n) >= k THEN list_avg(list(other_k ORDER BY run_id)) END AS other_k,
 		list(c ORDER BY run_id) AS c_list, list(n ORDER BY run_id) AS n_list, list(run_id ORDER BY run_id) AS run_list
 	FROM cell GROUP BY group_no, k, suite, task_id
 ),
@@ -118,7 +118,7 @@ SELECT note FROM (
 		|| CASE WHEN stable_pass > 0 THEN '; with n = ' || n_min || CASE WHEN n_max > n_min THEN ' (the fewest)' ELSE '' END
 			|| ' that bounds each one''s true rate only above '
 			|| printf('%.2f (%g %%)', clopper_pearson_ci(n_min, n_min, $conf::DOUBLE).lower, 100 * $conf::DOUBLE) ELSE '' END
-		|| '; ' || CASE WHEN n_max = 1 THEN 'flakiness is not measured with n = 1' ELSE flaky_tasks || ' were flaky' END
+		|| '; ' || CASE WHEN n_max = 1 THEN 'flakiness is not measured with n = 1' ELSE flaky_tasks || CASE WHEN flaky_tasks = 1 THEN ' was flaky' ELSE ' were flaky' END END
 		|| '; ' || stable_fail || ' never passed' AS note
 	FROM told WHERE group_no <= 12
 	UNION ALL
@@ -130,14 +130,14 @@ SELECT note FROM (
 	FROM per_k WHERE draws IS NOT NULL AND k > 1
 	UNION ALL
 	SELECT 4, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || p.not_estimable || ' of ' || p.tasks
-		|| ' tasks have fewer than ' || p.k || ' trials: pass^' || p.k
+		|| CASE WHEN p.not_estimable = 1 THEN ' tasks has' ELSE ' tasks have' END || ' fewer than ' || p.k || ' trials: pass^' || p.k
 		|| CASE WHEN p.not_estimable = p.tasks THEN ' cannot be estimated' ELSE ' is over the others' END
 	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no WHERE p.not_estimable > 0 AND p.group_no <= 12
 	UNION ALL
 	SELECT 5, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END
 		|| printf('policy %s would give pass^%d = %.4f instead of %.4f', CASE WHEN $policy::VARCHAR = 'exclude' THEN 'fail' ELSE 'exclude' END, p.k, p.alternative, p.pass_hat_k)
 	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no
-	WHERE p.ungraded > 0 AND p.alternative IS DISTINCT FROM p.pass_hat_k AND p.alternative IS NOT NULL AND p.group_no <= 12
+	WHERE p.ungraded > 0 AND round(p.alternative, 4) <> round(p.pass_hat_k, 4) AND p.group_no <= 12
 	UNION ALL
 	SELECT 7, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END
 		|| printf('the bootstrap of trials is biased by %+.4f at k = %d: inside its world pass^k is rate^k, which lies above the estimate', p.fixed_bias, p.k)
@@ -155,7 +155,7 @@ FROM (
 		|| ': the interval for tasks like these is rough' AS text
 	FROM passk WHERE tasks < 10 GROUP BY group_no
 	UNION ALL
-	SELECT group_no, 2, k, 'k = ' || k || ': ' || flag FROM passk WHERE flag IS NOT NULL
+	SELECT group_no, 2, min(k), 'k = ' || string_agg(k::VARCHAR, ', ' ORDER BY k) || ': ' || flag FROM passk WHERE flag IS NOT NULL GROUP BY group_no, flag
 ) AS w JOIN selected_groups AS g ON g.group_no = w.group_no
 WHERE w.group_no <= 12
 ORDER BY w.group_no, w.part, w.k, w.text

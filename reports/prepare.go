@@ -19,8 +19,9 @@ type selection struct {
 	rollup   bool   // counts come from task_runs rather than from trials
 	labels   *sideFile
 	weights  *sideFile
-	allRuns  bool // no choice among runs is to be made
-	pooled   bool // a group holds several runs (after any run_id was added)
+	allRuns  bool   // no choice among runs is to be made
+	vary     []bool // whether a grouping column tells groups apart
+	pooled   bool   // a group holds several runs (after any run_id was added)
 	warnings []string
 
 	groups, maxRuns              int64
@@ -78,7 +79,7 @@ func (sel *selection) makeFilter(ctx context.Context, d *db) (bool, error) {
 	}
 	onRollup := true
 	if w := strings.TrimSpace(sel.req.Where); w != "" {
-		if err := checkWhere(ctx, d, w); err != nil {
+		if err := d.s.CheckWhere(ctx, w); err != nil {
 			return false, usagef("where %q: %v", w, err)
 		}
 		cols, err := d.whereColumns(ctx, w)

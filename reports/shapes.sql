@@ -13,8 +13,8 @@
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k,
 		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c,
-		mean_se(list(c / n ORDER BY run_id), NULL).mean AS rate,
-		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN mean_se(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id), NULL).mean END AS hat_k
+		list_avg(list(c / n ORDER BY run_id)) AS rate,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat_k
 	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, suite, task_id
 ),
 listed AS (
@@ -37,7 +37,7 @@ ORDER BY group_no, population.mean NULLS LAST, mean, shape
 -- wide: interval
 WITH task AS (
 	SELECT t.group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, ks.k,
-		CASE WHEN min(n) >= ks.k THEN mean_se(list(pass_hat_k(c, n, ks.k) ORDER BY run_id), NULL).mean END AS value
+		CASE WHEN min(n) >= ks.k THEN list_avg(list(pass_hat_k(c, n, ks.k) ORDER BY run_id)) END AS value
 	FROM selected_task_runs AS t CROSS JOIN (SELECT DISTINCT unnest([1, list_max($k::INTEGER[])]) AS k) AS ks
 	WHERE in_every_run AND n > 0 GROUP BY t.group_no, suite, task_id, ks.k
 ),

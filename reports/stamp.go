@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,50 +61,67 @@ func (r *runner) describe(ctx context.Context, res *Result) error {
 func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 	var cols []string
 	for _, s := range settings {
-		cols = append(cols, fmt.Sprintf("list_sort(list(DISTINCT t.%[1]s::VARCHAR) FILTER (t.%[1]s IS NOT NULL))[1:6] AS v_%[1]s, count(*) FILTER (t.%[1]s IS NULL) AS n_%[1]s", s.column))
+		cols = append(cols, "t."+s.column+"::VARCHAR")
 	}
-	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, any_value(g.label) AS name, %s FROM %s%s GROUP BY g.group_no ORDER BY g.group_no",
-		strings.Join(cols, ", "), r.sel.chosen(r.sel.source()), r.sel.joinGroups(false)), nil)
+	list := strings.Join(cols, ", ")
+	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, g.label, %s FROM %s%s GROUP BY g.group_no, g.label, %s",
+		list, r.sel.chosen(r.sel.source()), r.sel.joinGroups(false), list), nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	config := map[string]string{}
 	for i, s := range settings {
-		var every, mixed, in []string
-		lacking := false
+		every := values{}
+		groups := map[int64]values{}
+		labels := map[int64]string{}
 		for _, row := range rows {
-			values := record(row).list(2 + 2*i)
-			none := record(row).int(3+2*i) > 0
-			lacking = lacking || none
-			for _, v := range values {
-				if !slices.Contains(every, v) {
-					every = append(every, v)
-				}
+			no := record(row).int(0)
+			labels[no] = record(row).text(1)
+			if groups[no] == nil {
+				groups[no] = values{}
 			}
-			if n := len(values); s.fixed && (n > 1 || n == 1 && none) {
-				in = append(in, record(row).text(1))
-				mixed = append(mixed, joinValues(values, none))
+			every.add(row[2+i])
+			groups[no].add(row[2+i])
+		}
+		config[s.column] = every.String()
+		var mixed, in []string
+		for _, no := range slices.Sorted(maps.Keys(groups)) {
+			if s.fixed && len(groups[no]) > 1 {
+				in = append(in, labels[no])
+				mixed = append(mixed, groups[no].String())
 			}
 		}
 		if len(in) > 0 {
-			r.warnMixed(s.column, mixed[0], in, len(rows))
+			r.warnMixed(s.column, mixed[0], in, len(groups))
 		}
-		slices.Sort(every)
-		config[s.column] = joinValues(every, lacking)
 	}
 	return config, nil
 }
 
-func joinValues(values []string, lacking bool) string {
-	if len(values) == 0 {
+// values are the values that a setting has; nil is "not in the log".
+type values map[any]bool
+
+func (v values) add(x any) { v[x] = true }
+
+// String lists the values in order, the first few of many.
+func (v values) String() string {
+	var list []string
+	for x := range v {
+		if text, ok := x.(string); ok {
+			list = append(list, text)
+		}
+	}
+	slices.Sort(list)
+	if len(list) == 0 {
 		return notInLog
 	}
 	more := ""
-	if len(values) > 4 {
-		values, more = values[:4], " …"
+	if len(list) > 4 {
+		more = fmt.Sprintf(" and %d more", len(list)-4)
+		list = list[:4]
 	}
-	text := strings.Join(values, ", ") + more
-	if lacking {
+	text := strings.Join(list, ", ") + more
+	if v[nil] {
 		text += ", or " + notInLog
 	}
 	return text

@@ -14,13 +14,7 @@ func (sel *selection) makeGroups(ctx context.Context, d *db) error {
 	if err := sel.numberGroups(ctx, d); err != nil {
 		return err
 	}
-	row, err := d.row(ctx, "SELECT count(*), max(runs) FROM selected_groups")
-	if err != nil {
-		return err
-	}
-	sel.groups, sel.maxRuns = row.int(0), row.int(1)
 	if sel.maxRuns <= 1 || sel.byGiven {
-		sel.pooled = sel.maxRuns > 1
 		return sel.labelGroups(ctx, d)
 	}
 	sel.by = append(sel.by, groupCol{name: "run_id", expr: "t.run_id", runLevel: true, rollup: true})
@@ -45,11 +39,6 @@ func (sel *selection) makeGroups(ctx context.Context, d *db) error {
 	if err := sel.numberGroups(ctx, d); err != nil {
 		return err
 	}
-	if row, err = d.row(ctx, "SELECT count(*), max(runs) FROM selected_groups"); err != nil {
-		return err
-	}
-	sel.groups, sel.maxRuns = row.int(0), row.int(1)
-	sel.pooled = sel.maxRuns > 1
 	return sel.labelGroups(ctx, d)
 }
 
@@ -58,22 +47,14 @@ func (sel *selection) makeGroups(ctx context.Context, d *db) error {
 func (sel *selection) labelGroups(ctx context.Context, d *db) error {
 	expr := "''"
 	if len(sel.by) > 0 && sel.groups > 1 {
-		var counts []string
-		for i := range sel.by {
-			counts = append(counts, fmt.Sprintf("count(DISTINCT coalesce(g%[1]d::VARCHAR, '')) > 1", i))
-		}
-		row, err := d.row(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM selected_groups")
-		if err != nil {
-			return err
-		}
 		var parts []string
 		for i, g := range sel.by {
-			if vary, _ := row[i].(bool); vary {
-				parts = append(parts, fmt.Sprintf("%s || coalesce(g%d::VARCHAR, 'not in the log')", quoteText(g.name+" "), i))
+			if sel.vary[i] {
+				parts = append(parts, fmt.Sprintf("%s || g%d::VARCHAR", quoteText(g.name+" "), i))
 			}
 		}
 		if len(parts) > 0 {
-			expr = "concat_ws(', ', " + strings.Join(parts, ", ") + ")"
+			expr = "coalesce(nullif(concat_ws(', ', " + strings.Join(parts, ", ") + "), ''), 'what is not in the log')"
 		}
 	}
 	return d.exec(ctx, "ALTER TABLE selected_groups ADD COLUMN label VARCHAR; UPDATE selected_groups SET label = "+expr)
@@ -103,8 +84,27 @@ func (sel *selection) numberGroups(ctx context.Context, d *db) error {
 	if len(plain) > 0 {
 		window, group = "ORDER BY "+strings.Join(order, ", "), " GROUP BY "+strings.Join(plain, ", ")
 	}
-	return d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_groups AS SELECT (row_number() OVER (%s))::INTEGER AS group_no, %s FROM selected_cells%s",
+	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_groups AS SELECT (row_number() OVER (%s))::INTEGER AS group_no, %s FROM selected_cells%s",
 		window, strings.Join(cols, ", "), group))
+	if err != nil {
+		return err
+	}
+	facts := "SELECT count(*), max(runs)"
+	for _, col := range plain {
+		facts += fmt.Sprintf(", min(%[1]s) IS DISTINCT FROM max(%[1]s) OR count(%[1]s) NOT IN (0, count(*))", col)
+	}
+	row, err := d.row(ctx, facts+" FROM selected_groups")
+	if err != nil {
+		return err
+	}
+	sel.groups, sel.maxRuns = row.int(0), row.int(1)
+	sel.pooled = sel.maxRuns > 1
+	sel.vary = nil
+	for i := range plain {
+		vary, _ := row[2+i].(bool)
+		sel.vary = append(sel.vary, vary)
+	}
+	return nil
 }
 
 // joinGroups gives the relation t its group.
@@ -228,6 +228,9 @@ func (sel *selection) settleUnweighted(ctx context.Context, d *db) error {
 // dropTasks keeps, under --tasks common, the tasks that every group of their
 // suite has, and counts those that not every group has.
 func (sel *selection) dropTasks(ctx context.Context, d *db) error {
+	if sel.groups <= 1 {
+		return nil
+	}
 	err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE selected_uncommon AS
 WITH task AS (SELECT suite, task_id, count(DISTINCT group_no) AS n FROM selected_task_runs GROUP BY suite, task_id),
 suite AS (SELECT suite, count(DISTINCT group_no) AS n FROM selected_task_runs GROUP BY suite)
@@ -239,7 +242,11 @@ SELECT task.suite, task.task_id FROM task JOIN suite ON suite.suite IS NOT DISTI
 	if err != nil {
 		return err
 	}
-	sel.notCommon = row.int(0)
+	// Groups by a property of the task never share one.
+	byTask := slices.ContainsFunc(sel.by, func(g groupCol) bool { return g.name == "shape" || g.name == "risk" || g.name == "task_id" })
+	if sel.notCommon = row.int(0); byTask && sel.req.Tasks != "common" {
+		sel.notCommon = 0
+	}
 	if sel.req.Tasks != "common" || sel.notCommon == 0 {
 		return nil
 	}
@@ -277,11 +284,13 @@ FROM %s%s%s WHERE %s`, weight, sel.chosen("labelled_trials"), sel.joinGroups(fal
 
 // count reads the figures that stand over every result.
 func (sel *selection) count(ctx context.Context, d *db) error {
-	row, err := d.row(ctx, `SELECT count(DISTINCT {'s': suite, 't': task_id}), sum(n)::BIGINT, sum(ungraded)::BIGINT,
-count(DISTINCT CASE WHEN ungraded > 0 THEN {'s': suite, 't': task_id} END), sum(cached)::BIGINT, sum(missing)::BIGINT,
-min(CASE WHEN n > 0 THEN n END), max(n), count(DISTINCT CASE WHEN NOT in_every_run THEN {'s': suite, 't': task_id} END),
-count(DISTINCT coalesce(suite, '')), count(DISTINCT CASE WHEN n = 0 THEN {'s': suite, 't': task_id} END)
-FROM selected_task_runs`)
+	row, err := d.row(ctx, `WITH task AS (
+	SELECT suite, task_id, sum(n) AS n, sum(ungraded) AS ungraded, sum(cached) AS cached, sum(missing) AS missing,
+		min(CASE WHEN n > 0 THEN n END) AS n_min, max(n) AS n_max, bool_and(in_every_run) AS in_every_run, min(n) AS fewest
+	FROM selected_task_runs GROUP BY suite, task_id)
+SELECT count(*), sum(n)::BIGINT, sum(ungraded)::BIGINT, count(*) FILTER (ungraded > 0), sum(cached)::BIGINT, sum(missing)::BIGINT,
+	min(n_min), max(n_max), count(*) FILTER (NOT in_every_run), count(DISTINCT coalesce(suite, '')), count(*) FILTER (fewest = 0)
+FROM task`)
 	if err != nil {
 		return err
 	}

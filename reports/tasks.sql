@@ -70,6 +70,8 @@ SELECT note FROM (
 		|| CASE WHEN n_max = 1 THEN 'flakiness is not measured with n = 1' ELSE printf('mean flakiness %.4f', t.flakiness) END AS note
 	FROM told AS t JOIN selected_groups AS g ON g.group_no = t.group_no WHERE t.group_no <= 12
 	UNION ALL
+	SELECT 0, -1, 'the worst ' || $top::BIGINT || ' of ' || sum(tasks) || ' rows are shown' FROM told HAVING $top::BIGINT > 0 AND sum(tasks) > $top::BIGINT
+	UNION ALL
 	SELECT 0, 0, 'the trials of up to ' || max(runs) || ' runs are pooled in n and c of a task' FROM told HAVING max(runs) > 1
 ) ORDER BY group_no, part, note
 -- foot:

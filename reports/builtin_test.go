@@ -1,0 +1,319 @@
+package reports_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"passhat/reports"
+	"passhat/sql"
+)
+
+// runs that the golden files and the invariance tests go over.
+var variants = []struct {
+	name  string
+	words []string
+}{
+	{"default", nil},
+	{"all-runs", []string{"runs=all"}},
+	{"within-runs", []string{"runs=all", "by=suite,model", "k=1,2,4"}},
+	{"pooled", []string{"runs=all", "by=suite", "pool=trial", "k=3,5"}},
+	{"bounds-weights", []string{"policy=bounds", "weights=" + fixtures + "/weights.csv", "top=5"}},
+	{"exclude-shape", []string{"policy=exclude", "by=shape", "where=suite = 'shop'", "k=max"}},
+	{"variant-bootstrap", []string{"by=variant,extra.region", "interval=bootstrap", "seed=3", "where=trial < 4", "conf=90%"}},
+	{"common", []string{"runs=all", "tasks=common", "k=all", "by=suite,run_id", "labels=" + fixtures + "/labels.csv"}},
+}
+
+func builtins(t testing.TB) []*reports.Report {
+	t.Helper()
+	all, err := reports.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// rendered is everything of a result in plain lines, free of the output forms'
+// layout: columns (* wide), rows, sentences, stamp. Twelve digits are as many as
+// every platform's arithmetic agrees on.
+func rendered(t *testing.T, res *reports.Result) string {
+	t.Helper()
+	var b strings.Builder
+	undated := func(s string) string { return strings.Split(s, " of 20")[0] } // files have the date of a checkout
+	for _, h := range res.Head {
+		fmt.Fprintln(&b, undated(h))
+	}
+	for _, sec := range res.Sections {
+		fmt.Fprintf(&b, "\n[%s] %s\n", sec.Name, sec.Heading)
+		var names []string
+		for _, c := range sec.Columns {
+			name := c.Name
+			if c.Wide {
+				name += "*"
+			}
+			names = append(names, name)
+		}
+		fmt.Fprintln(&b, strings.Join(names, " | "))
+		for row, err := range sec.Rows {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cells []string
+			for _, v := range row {
+				switch v := v.(type) {
+				case nil:
+					cells = append(cells, "-")
+				case float64:
+					cells = append(cells, fmt.Sprintf("%.12g", v))
+				default:
+					cells = append(cells, fmt.Sprint(v))
+				}
+			}
+			fmt.Fprintln(&b, strings.Join(cells, " | "))
+		}
+		for _, n := range sec.Notes {
+			fmt.Fprintln(&b, "note:", n)
+		}
+	}
+	for _, w := range res.Warnings {
+		fmt.Fprintln(&b, "warning:", w)
+	}
+	for _, f := range res.Foot {
+		fmt.Fprintln(&b, "next:", f)
+	}
+	stamp := *res.Stamp
+	stamp.Weights = undated(stamp.Weights)
+	stamp.Filter = maps.Clone(stamp.Filter)
+	stamp.Filter["labels"] = undated(stamp.Filter["labels"])
+	text, err := json.MarshalIndent(stamp, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String() + string(text) + "\n"
+}
+
+func TestBuiltinGolden(t *testing.T) {
+	s := openHistory(t, history(t), sql.Config{})
+	for _, rep := range builtins(t) {
+		for _, v := range variants {
+			t.Run(rep.Name+"/"+v.name, func(t *testing.T) {
+				res, err := reports.Run(t.Context(), s, rep, request(t, v.words...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden(t, rep.Name+"-"+v.name+".golden", rendered(t, res))
+			})
+		}
+	}
+}
+
+// The same trials in another order, in several sources, on another number of
+// threads and by way of single trials instead of counts give the same bytes.
+func TestBuiltinInvariance(t *testing.T) {
+	trials := history(t)
+	turned := slices.Clone(trials)
+	slices.Reverse(turned)
+	one := openHistory(t, trials, sql.Config{Threads: 1})
+	two := openHistory(t, turned, sql.Config{Threads: 4})
+	for i, rep := range builtins(t) {
+		for j, v := range variants {
+			if (i+j)%2 == 1 {
+				continue // every report and every variant has its turn all the same
+			}
+			a, err := reports.Run(t.Context(), one, rep, request(t, v.words...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := reports.Run(t.Context(), two, rep, request(t, v.words...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Stamp.Sources = a.Stamp.Sources // another content, another hash
+			if diff := cmp.Diff(rendered(t, a), rendered(t, b)); diff != "" {
+				t.Errorf("%s %s depends on the order of trials or on threads:\n%s", rep.Name, v.name, diff)
+			}
+		}
+	}
+}
+
+func TestCountsAgreeWithTrials(t *testing.T) {
+	s := openHistory(t, history(t), sql.Config{})
+	for _, rep := range builtins(t) {
+		for _, words := range [][]string{{"runs=2"}, {"runs=all", "by=suite,model", "policy=exclude"}} {
+			counts := run(t, s, rep.Name, words...)
+			// A condition on a column that task_runs lacks: single trials are read.
+			trials := run(t, s, rep.Name, append(words, "where=trial >= 0 OR trial IS NULL")...)
+			for i, sec := range counts.Sections {
+				a, b := table(t, counts, sec.Name), table(t, trials, sec.Name)
+				for _, rows := range [][]map[string]any{a, b} {
+					for _, r := range rows {
+						delete(r, "missing") // not known once single trials are filtered
+					}
+				}
+				if diff := cmp.Diff(a, b); diff != "" {
+					t.Errorf("%s %v section %d: counts and trials differ:\n%s", rep.Name, words, i, diff)
+				}
+			}
+		}
+	}
+}
+
+// Each statement of a built-in report ends in an ORDER BY outside brackets, and
+// the parameters it declares are those it uses.
+func TestBuiltinForm(t *testing.T) {
+	for _, rep := range builtins(t) {
+		used := map[string]bool{}
+		for _, st := range rep.Statements {
+			for _, p := range st.Params {
+				used[p] = true
+			}
+			tail := st.SQL[strings.LastIndex(st.SQL, ")")+1:]
+			if !strings.Contains(tail, "ORDER BY") && !strings.Contains(st.SQL[strings.LastIndex(st.SQL, "\n")+1:], "ORDER BY") {
+				t.Errorf("%s, %s %s: no ORDER BY at the end", rep.Name, st.Kind, st.Name)
+			}
+		}
+		declared := map[string]bool{}
+		for _, p := range rep.Params {
+			declared[p.Name] = true
+			if p.Meaning == "" {
+				t.Errorf("%s: parameter %s has no meaning", rep.Name, p.Name)
+			}
+		}
+		if diff := cmp.Diff(declared, used); diff != "" {
+			t.Errorf("%s: declared and used parameters differ:\n%s", rep.Name, diff)
+		}
+		if rep.Description == "" || rep.Title == "" {
+			t.Errorf("%s: no title or no description", rep.Name)
+		}
+	}
+}
+
+// The first columns are those of the contract, in its order.
+func TestChiefColumns(t *testing.T) {
+	s := openHistory(t, history(t), sql.Config{})
+	for _, tt := range []struct {
+		report, section string
+		columns         []string
+	}{
+		{"passk", "passk", strings.Fields("suite model agent effort k tasks n_min n_max not_estimable trials ungraded missing mean pass_at_k pass_hat_k gap lower upper fixed_lower fixed_upper stable_pass flaky_tasks stable_fail cost_per_trial")},
+		{"curve", "curve", strings.Fields("suite model agent effort k tasks pass_at_k pass_hat_k lower upper")},
+		{"tasks", "tasks", strings.Fields("task_id shape n c rate pass_hat_k lower upper flakiness class errors trace")},
+		{"shapes", "shapes", strings.Fields("shape tasks mean pass_hat_k share_of_failures")},
+	} {
+		res := run(t, s, tt.report)
+		var got []string
+		for _, sec := range res.Sections {
+			if sec.Name != tt.section {
+				continue
+			}
+			for _, c := range sec.Columns {
+				if slices.Contains(tt.columns, c.Name) {
+					got = append(got, c.Name)
+				}
+				if slices.Contains(tt.columns, c.Name) && c.Wide && !slices.Contains([]string{
+					"suite", "model", "agent", "effort", "not_estimable", "ungraded", "missing", "cost_per_trial", "errors"}, c.Name) {
+					t.Errorf("%s: the chief column %s is left out on the terminal", tt.report, c.Name)
+				}
+			}
+		}
+		if diff := cmp.Diff(tt.columns, got); diff != "" {
+			t.Errorf("%s: %s", tt.report, diff)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	s := openHistory(t, nil, sql.Config{})
+	for _, rep := range builtins(t) {
+		text, err := reports.Describe(t.Context(), s, rep)
+		if err != nil {
+			t.Errorf("%s: %v", rep.Name, err)
+			continue
+		}
+		for _, want := range append([]string{rep.Title, "Parameters", "k*", "DOUBLE", "SELECT"}, strings.Fields(rep.Description)[0]) {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the description lacks %q:\n%s", rep.Name, want, text)
+			}
+		}
+	}
+}
+
+func TestNewReportRuns(t *testing.T) {
+	text, err := reports.NewReport("seldom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/seldom.sql", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, err := reports.Load(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := reports.Find(all, "seldom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openHistory(t, history(t), sql.Config{})
+	res, err := reports.Run(t.Context(), s, rep, request(t, "max_rate=0.5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := table(t, res, "seldom")
+	if len(rows) == 0 {
+		t.Fatal("no rows")
+	}
+	for _, r := range rows {
+		if r["rate"].(float64) > 0.5 {
+			t.Errorf("%v has a rate over 0.5", r)
+		}
+	}
+	if _, err := reports.NewReport("Bad Name"); err == nil {
+		t.Error("a bad name was taken")
+	}
+}
+
+func TestShowSQL(t *testing.T) {
+	s := openHistory(t, history(t), sql.Config{})
+	res := run(t, s, "passk", "show-sql=true")
+	if !slices.ContainsFunc(res.SQL, func(q string) bool { return strings.Contains(q, "selected_task_runs AS") }) {
+		t.Errorf("the statements do not show how the counts are made: %q", res.SQL)
+	}
+}
+
+func TestStampRepeats(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1793577600")
+	s := openHistory(t, history(t), sql.Config{})
+	var texts []string
+	for range 2 {
+		res, err := reports.Run(context.Background(), s, report(t, "passk"), reports.Request{Version: "1.2.3"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, fmt.Sprintf("%+v", *res.Stamp))
+		st := res.Stamp
+		if st.Made.Unix() != 1793577600 || st.Version != "1.2.3" || st.K != "1,3" || st.Policy != "fail" || st.Seed != 1 || st.Weights != "equal" {
+			t.Errorf("stamp %+v", *st)
+		}
+		if len(st.Sources) != 1 || st.Sources[0].Hash == "" || st.Sources[0].Source != "/logs/history.jsonl" {
+			t.Errorf("sources %+v", st.Sources)
+		}
+		want := map[string]string{"temperature": "not in the log", "top_p": "not in the log", "seed": "not in the log", "model": "model-a, or not in the log"}
+		for _, k := range slices.Sorted(maps.Keys(want)) {
+			if st.Configuration[k] != want[k] {
+				t.Errorf("configuration %s: %q, want %q", k, st.Configuration[k], want[k])
+			}
+		}
+	}
+	if texts[0] != texts[1] {
+		t.Error("two stamps of one result differ")
+	}
+}
