@@ -46,7 +46,7 @@ var compareFunctions = []Function{
 			{"p_drop", "DOUBLE"}, {"p_rise", "DOUBLE"}, {"p_two", "DOUBLE"}, {"z", "DOUBLE"}, {"informative", "BIGINT"},
 		},
 		Doc: "Permutation test, within tasks, that A and B do not differ in pass^k: p_drop for A below B, p_rise for A above, p_two for either. " +
-			"resamples 0 is the normal approximation; with fewer than 20 informative tasks at least 100,000 draws are made and P values are mid-P.",
+			"resamples 0 is the normal approximation; with fewer than 20 informative tasks P values are mid-P, exact or from at least 100,000 draws.",
 		Formula: "D = Σ w·(U(c_A) - U(c_B)), c_A hypergeometric given c_A + c_B",
 		Source:  "Mantel and Haenszel 1959; Fisher's permutation principle",
 		Example: "SELECT round(stratified_p([0, 0, 3], [3, 3, 3], [3, 3, 3], [3, 3, 3], NULL, 1, 0, 1).z, 6)",

@@ -1,8 +1,10 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // tied is the relative difference below which two rates count as equal.
@@ -114,9 +116,32 @@ func newPairs(cA, nA, cB, nB []int64, weights []float64, k int64) (*pairs, error
 		p.cA, p.nA = append(p.cA, cA[i]), append(p.nA, nA[i])
 		p.cB, p.nB = append(p.cB, cB[i]), append(p.nB, nB[i])
 		p.w = append(p.w, w)
+	}
+	p.sort()
+	for _, w := range p.w {
 		p.total += w
 	}
 	return p, nil
+}
+
+// sort puts the tasks into an order that depends on their contents only, so
+// that neither sums nor draws tell in which order the rows came.
+func (p *pairs) sort() {
+	order := make([]int, len(p.w))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(p.nA[i], p.nA[j]), cmp.Compare(p.nB[i], p.nB[j]), cmp.Compare(p.cA[i], p.cA[j]),
+			cmp.Compare(p.cB[i], p.cB[j]), cmp.Compare(p.w[i], p.w[j]))
+	})
+	sorted := &pairs{}
+	for _, i := range order {
+		sorted.cA, sorted.nA = append(sorted.cA, p.cA[i]), append(sorted.nA, p.nA[i])
+		sorted.cB, sorted.nB = append(sorted.cB, p.cB[i]), append(sorted.nB, p.nB[i])
+		sorted.w = append(sorted.w, p.w[i])
+	}
+	*p = *sorted
 }
 
 // A FixedDiff is the difference A - B of the mean pass^k of these very tasks.

@@ -173,3 +173,56 @@ func TestSplitRuns(t *testing.T) {
 		t.Error("no row of the new run: no error")
 	}
 }
+
+// With few informative tasks the permutation test is exact: mid-P values that
+// can be worked out by hand, and near those of many draws otherwise.
+func TestStratifiedExact(t *testing.T) {
+	three := func(a, b, c int64) []int64 { return []int64{a, b, c} }
+	n := three(3, 3, 3)
+	for _, test := range []struct {
+		name            string
+		cA, cB          []int64
+		drop, rise, two float64
+	}{
+		// c_A of each broken task is 0 with probability 1/C(6,3); half the tie counts.
+		{"two tasks broken", three(0, 0, 3), three(3, 3, 3), 1.0 / 800, 1 - 1.0/800, 1.0 / 400},
+		{"one task broken", three(0, 3, 3), three(3, 3, 3), 1.0 / 40, 1 - 1.0/40, 1.0 / 20},
+		// One failure in six is A's or B's with the same probability.
+		{"one failure", three(2, 3, 3), three(3, 3, 3), 0.25, 0.75, 0.5},
+	} {
+		got, err := stats.Stratified(t.Context(), test.cA, n, test.cB, n, nil, 1, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, test.name+" drop", got.PDrop, test.drop, 1e-12)
+		near(t, test.name+" rise", got.PRise, test.rise, 1e-12)
+		near(t, test.name+" two", got.PTwo, test.two, 1e-12)
+	}
+}
+
+// Neither the exact nor the drawn P values know the order of the rows.
+func TestStratifiedOrder(t *testing.T) {
+	for _, tasks := range []int{12, 40} {
+		var cA, nA, cB, nB []int64
+		var w []float64
+		for i := range int64(tasks) {
+			nA, nB = append(nA, 3+i%4), append(nB, 5+i%3)
+			cA, cB = append(cA, i*7%(4+i%4)), append(cB, i*5%(6+i%3))
+			w = append(w, 1/float64(3+i%7))
+		}
+		first, err := stats.Stratified(t.Context(), cA, nA, cB, nB, w, 2, 3000, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, j := 0, len(w)-1; i < j; i, j = i+1, j-1 {
+			for _, l := range [][]int64{cA, nA, cB, nB} {
+				l[i], l[j] = l[j], l[i]
+			}
+			w[i], w[j] = w[j], w[i]
+		}
+		second, err := stats.Stratified(t.Context(), cA, nA, cB, nB, w, 2, 3000, 9)
+		if err != nil || first != second {
+			t.Errorf("%d tasks: %+v, backwards %+v, %v", tasks, first, second, err)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 )
 
 // fewStrata is the number of informative tasks below which the permutation test
-// draws many times and counts ties by half (mid-P).
+// is exact, or draws many times, and counts ties by half (mid-P).
 const fewStrata = 20
 
 // fewStrataDraws is how often it then draws at least.
@@ -42,6 +42,20 @@ func (p *pairs) strata(k int64) strata {
 		s.obs = append(s.obs, passHat(p.cA[i], p.nA[i], k)-passHat(p.cB[i], p.nB[i], k))
 	}
 	return s
+}
+
+// scale is the largest size of D over the tasks in live, of which ties are a
+// fraction.
+func (s strata) scale(p *pairs, live []int) float64 {
+	scale := 0.0
+	for _, i := range live {
+		largest := 0.0
+		for _, x := range s.of[i].diff {
+			largest = max(largest, math.Abs(x))
+		}
+		scale += p.w[i] / p.total * largest
+	}
+	return scale
 }
 
 func newStratum(sum, nA, nB, k int64) *stratum {
@@ -111,8 +125,9 @@ type StratifiedTest struct {
 // verdicts of both sides are exchangeable, so c_A given c_A + c_B is
 // hypergeometric. The statistic is D = Σ w (U(c_A) - U(c_B)), U = pass^k, with
 // mean 0 exactly. resamples 0 is the normal approximation, else that many draws
-// from seed. With fewer than 20 informative tasks it draws at least 100,000
-// times, and P values are mid-P. Tasks with n < k on a side or weight 0 are left
+// from seed. With fewer than 20 informative tasks P values are mid-P: exact
+// where the sums take few enough values (equal weights and n do), else from at
+// least 100,000 draws. The order of tasks makes no difference. Tasks with n < k on a side or weight 0 are left
 // out. Errors as of FixedSuiteCI; a done ctx ends it with its error.
 func Stratified(ctx context.Context, cA, nA, cB, nB []int64, weights []float64, k, resamples int64, seed uint64) (StratifiedTest, error) {
 	r := StratifiedTest{PDrop: 1, PRise: 1, PTwo: 1, Z: math.NaN()}
@@ -141,6 +156,9 @@ func Stratified(ctx context.Context, cA, nA, cB, nB []int64, weights []float64, 
 	}
 	r.Z = d / math.Sqrt(variance)
 	mid := len(live) < fewStrata
+	if mid && r.enumerate(p, s, live, d) {
+		return r, nil
+	}
 	if mid {
 		resamples = max(resamples, fewStrataDraws)
 	}
@@ -154,16 +172,11 @@ func Stratified(ctx context.Context, cA, nA, cB, nB []int64, weights []float64, 
 
 // permute fills in the P values by drawing from the tasks in live.
 func (r *StratifiedTest) permute(ctx context.Context, p *pairs, s strata, live []int, d float64, resamples int64, seed uint64, mid bool) error {
-	scale := 0.0
+	scale := s.scale(p, live)
 	for _, i := range live {
 		if s.of[i].draw.keep == nil {
 			s.of[i].draw = newAlias(s.of[i].p)
 		}
-		largest := 0.0
-		for _, x := range s.of[i].diff {
-			largest = max(largest, math.Abs(x))
-		}
-		scale += p.w[i] / p.total * largest
 	}
 	rng := rand.New(rand.NewPCG(seed, schemeSeed("stratified")))
 	var below, equal, beyond, opposite int64
