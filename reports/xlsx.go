@@ -23,7 +23,7 @@ const (
 )
 
 // writeXLSX writes a workbook: a sheet a section, then a sheet "stamp" with
-// what stands around the tables. Cells are typed; text is never a formula;
+// what stands around the tables. Cells are typed, numbers with 15 digits; text is never a formula;
 // NULL is empty; NaN, infinities, integers of more than 15 digits and dates
 // before 1900 are text. The same result gives the same bytes.
 func writeXLSX(w *bufio.Writer, res *Result, opts WriteOptions) error {
@@ -256,7 +256,7 @@ func (x *xlsxBook) cell(col *Column, v any) any {
 		}
 	case float64:
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			return excelize.Cell{Value: v, StyleID: x.styles[floatStyle(col.Name)]}
+			return excelize.Cell{Value: excelFloat(v), StyleID: x.styles[floatStyle(col.Name)]}
 		}
 	case time.Time:
 		if y := v.UTC().Year(); y >= xlsxMinYear+1 && y <= 9999 {

@@ -26,6 +26,16 @@ func shortDecimal(col *Column, s string) (float64, bool) {
 	return f, err == nil
 }
 
+// excelFloat rounds to the 15 significant digits that Excel keeps; the library
+// would cut there, and show a 3 that is 2.9999999999999996 as 2.99999999999999.
+func excelFloat(f float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'e', 14, 64), 64)
+	if err != nil {
+		return f
+	}
+	return r
+}
+
 // sheetName makes a name that Excel takes: at most 31 characters, none of
 // []:*?/\', not "History", and unlike the taken ones in any case of letters.
 func sheetName(name string, taken []string) string {

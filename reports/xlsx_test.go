@@ -71,6 +71,14 @@ func TestXLSX(t *testing.T) {
 			t.Errorf("%s: %q, want %q", fmt.Sprintf(cell, nulls+1), got, want)
 		}
 	}
+	for i, want := range []string{"0.714285714285714", "0.857142857142857"} {
+		if got, _ := f.GetCellValue("tasks", fmt.Sprintf("C%d", 7+i), raw); got != want {
+			t.Errorf("C%d holds %q, want %s", 7+i, got, want)
+		}
+	}
+	if got, _ := f.GetCellValue("tasks", fmt.Sprintf("C%d", nulls+5), raw); got != "0.3" {
+		t.Errorf("0.1 + 0.2 is %q, want it rounded to 15 digits", got)
+	}
 	checkSheetDress(t, f)
 }
 
