@@ -164,7 +164,7 @@ func (c *cutter) take(k *chunk, lines []byte) {
 // last hands out the end of the text.
 func (c *cutter) last(k *chunk, b []byte) {
 	i := bytes.LastIndexByte(b, '\n') + 1
-	if tail := b[i:]; len(tail) > 0 && c.in.Path != "" && unfinished(tail) {
+	if tail := b[i:]; len(tail) > 0 && c.in.Grows() && unfinished(tail) {
 		b = b[:i]
 	}
 	if len(b) > 0 {

@@ -175,7 +175,7 @@ func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq
 			yield(nil, err)
 			return
 		}
-		s.columns, s.final = len(names), in.Path == ""
+		s.columns, s.final = len(names), !in.Grows()
 		r := csvReader{m: m, s: s, shape: m.Shape(names), vals: make([]Value, len(names))}
 		for n := 0; ; n++ {
 			if n%1024 == 0 && ctx.Err() != nil {

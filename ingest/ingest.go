@@ -266,7 +266,7 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 		return err
 	}
 	stored := s.Store.Read - p.rejects
-	waiting := f.Lines && in.Compression == Plain && in.consumed < in.limit
+	waiting := f.Lines && in.Grows() && in.consumed < in.limit
 	if s.Store.Read == 0 && !waiting && s.Plan.Action != store.Append {
 		return fmt.Errorf("%s: it holds no trials (read as %s)", in.Name, f.Name)
 	}

@@ -110,6 +110,11 @@ func (in *Input) Sibling(name string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
+// Grows reports whether a line format may find more at its end another time, so
+// that an unfinished last line waits. Standard input and compressed text do not
+// grow: there such a line is a reject.
+func (in *Input) Grows() bool { return in.Path != "" && in.Compression == Plain }
+
 // Consume says up to which decompressed byte (counted from the beginning of the
 // content) a line format has read; bytes behind it wait for the next ingest.
 func (in *Input) Consume(end int64) { in.consumed = end }

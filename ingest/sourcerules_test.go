@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,6 +44,28 @@ func TestNaiveTimesTakeTheZone(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(s.Notes, "\n"), "Europe/Berlin") {
 		t.Errorf("the zone is not said aloud: %q", s.Notes)
+	}
+}
+
+func TestUnfinishedLineThatCannotGrowIsAReject(t *testing.T) {
+	text := `{"task_id":"a","ok":true}` + "\n" + `{"task_id":"b","o`
+	var gz bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t)
+	s := d.one(ingest.Options{}, d.write("a.jsonl.gz", gz.String()))
+	if s.Waiting != 0 || s.Store.Rejects != 1 || s.FirstReject.Line != 2 {
+		t.Errorf("compressed: %+v", s)
+	}
+	d = newDesk(t)
+	s = d.one(ingest.Options{Stdin: strings.NewReader(text)}, "-")
+	if s.Waiting != 0 || s.Store.Rejects != 1 || s.FirstReject.Line != 2 {
+		t.Errorf("standard input: %+v", s)
 	}
 }
 
