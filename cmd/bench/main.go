@@ -6,6 +6,7 @@
 //	go run ./cmd/bench                      # both comparisons, one million trials
 //	go run ./cmd/bench ingest --trials 1e5
 //	go run ./cmd/bench kill --kills 1000
+//	go run ./cmd/bench coverage             # the tables of docs/statistics.md
 package main
 
 import (
@@ -76,7 +77,7 @@ func main() {
 	flags.IntVar(&b.rounds, "rounds", 5, "times each side is measured")
 	flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.StringVar(&b.dir, "dir", "", "where to work (default: a folder in the system's temporary directory)")
-	root.AddCommand(b.historyCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand())
+	root.AddCommand(b.historyCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand(), coverageCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -173,21 +173,29 @@ func Stratified(ctx context.Context, cA, nA, cB, nB []int64, weights []float64, 
 // permute fills in the P values by drawing from the tasks in live.
 func (r *StratifiedTest) permute(ctx context.Context, p *pairs, s strata, live []int, d float64, resamples int64, seed uint64, mid bool) error {
 	scale := s.scale(p, live)
-	for _, i := range live {
+	type part struct {
+		draw alias
+		diff []float64 // weighted
+	}
+	parts := make([]part, len(live))
+	for j, i := range live {
 		if s.of[i].draw.keep == nil {
 			s.of[i].draw = newAlias(s.of[i].p)
 		}
+		parts[j].draw = s.of[i].draw
+		for _, x := range s.of[i].diff {
+			parts[j].diff = append(parts[j].diff, p.w[i]/p.total*x)
+		}
 	}
-	rng := rand.New(rand.NewPCG(seed, schemeSeed("stratified")))
+	rng := rand.NewPCG(seed, schemeSeed("stratified"))
 	var below, equal, beyond, opposite int64
 	for draw := range resamples {
 		if draw%16 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		sum := 0.0
-		for _, i := range live {
-			st := s.of[i]
-			sum += p.w[i] / p.total * st.diff[st.draw.pick(rng.Uint64())]
+		for i := range parts {
+			sum += parts[i].diff[parts[i].draw.pick(rng.Uint64())]
 		}
 		switch {
 		case math.Abs(sum-d) <= tied*scale:
