@@ -139,11 +139,11 @@ func writeCounts(path string, ms []measured) error {
 		return fmt.Errorf("write the counts: %w", err)
 	}
 	w := csv.NewWriter(f)
-	rows := [][]string{{"table", "cell", "method", "repeats", "covered", "too_low", "too_high", "no_interval", "flagged", "covered_unflagged"}}
+	rows := [][]string{{"table", "cell", "method", "repeats", "covered", "too_low", "too_high", "no_interval", "flagged", "missed_unflagged"}}
 	for _, m := range ms {
 		for i, t := range m.tallies {
 			row := []string{m.table, strings.Join(m.keys, ", "), m.methods[i]}
-			for _, count := range []int{m.repeats, t.covered, t.below, t.above, t.none, t.flagged, t.clear} {
+			for _, count := range []int{m.repeats, t.covered, t.below, t.above, t.none, t.flagged, t.silent} {
 				row = append(row, strconv.Itoa(count))
 			}
 			rows = append(rows, row)

@@ -29,7 +29,7 @@ type tally struct {
 	above   int
 	none    int // there was no interval
 	flagged int // the result said that it is weak
-	clear   int // covered and not flagged
+	silent  int // missed without a flag
 }
 
 // slack keeps rounding from deciding whether an interval that ends at the true
@@ -41,18 +41,21 @@ func (t *tally) interval(lower, upper, truth float64, flagged bool) {
 	if flagged {
 		t.flagged++
 	}
+	missed := true
 	switch {
 	case math.IsNaN(lower) || math.IsNaN(upper):
 		t.none++
+		missed = false
 	case lower > truth+slack:
 		t.above++
 	case upper < truth-slack:
 		t.below++
 	default:
 		t.covered++
-		if !flagged {
-			t.clear++
-		}
+		missed = false
+	}
+	if missed && !flagged {
+		t.silent++
 	}
 }
 
@@ -78,12 +81,9 @@ func (m measured) rate(method int) (share float64, ok bool) {
 	return float64(t.covered) / float64(with), with > 0
 }
 
-// clearRate is rate among repeats that were not flagged, where they are at least
-// a tenth of all.
-func (m measured) clearRate(method int) (share float64, ok bool) {
-	t := m.tallies[method]
-	with := m.repeats - t.flagged
-	return float64(t.clear) / float64(with), with*10 >= m.repeats
+// silent is the share of all repeats whose interval missed without a warning.
+func (m measured) silent(method int) float64 {
+	return float64(m.tallies[method].silent) / float64(m.repeats)
 }
 
 // runCells measures the cells on some workers. Results are in the order of the

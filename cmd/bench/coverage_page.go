@@ -49,40 +49,44 @@ func (p *page) single(ms []measured) {
 	p.crossed(inner, 3, 0, []string{"rates", "tasks"}, singleFixed, singlePopulation, singlePlain)
 	p.worst(inner, singleFixed, 12)
 	p.worst(inner, singlePopulation, 20)
-	p.flags(inner)
+	p.flags(inner, singleFixed, singlePopulation)
 	if len(outer) > 0 {
 		p.line("")
 		p.line("Beyond the aim: suites where hardly any task passes k times, rates from Beta(1, 4). The results carry a flag there")
 		p.line("(\"few informative tasks\").")
 		p.crossed(outer, 0, 2, []string{"tasks", "k"}, singleFixed, singlePopulation, singlePlain)
+		p.flags(outer, singleFixed, singlePopulation)
 	}
 }
 
-// flags tells what the flag of pass_ci is worth.
-func (p *page) flags(ms []measured) {
+// flags tells how often an interval misses without a warning.
+func (p *page) flags(ms []measured, methods ...int) {
+	head := []string{ms[0].table}
+	for _, method := range methods {
+		head = append(head, ms[0].methods[method]+": flagged", "missed unflagged, most", "cells > 0.07")
+	}
 	var rows [][]string
-	for _, tasks := range keysAt(ms, 0) {
-		group := having(ms, tasks)
-		row := []string{tasks}
-		for _, method := range []int{singleFixed, singlePopulation} {
-			least, flagged, n := 1.0, 0.0, 0
+	for _, key := range keysAt(ms, 0) {
+		group := having(ms, key)
+		row := []string{key}
+		for _, method := range methods {
+			most, flagged, over := 0.0, 0, 0
 			for _, m := range group {
-				flagged += float64(m.tallies[method].flagged) / float64(m.repeats) / float64(len(group))
-				if share, ok := m.clearRate(method); ok {
-					least, n = min(least, share), n+1
+				flagged += m.tallies[method].flagged
+				most = max(most, m.silent(method))
+				if m.silent(method) > 1-lowest {
+					over++
 				}
 			}
-			text := "–"
-			if n > 0 {
-				text = fmt.Sprintf("%.3f", least)
-			}
-			row = append(row, fmt.Sprintf("%.3f", flagged), text)
+			row = append(row, fmt.Sprintf("%.3f", float64(flagged)/float64(len(group)*group[0].repeats)),
+				fmt.Sprintf("%.3f", most), fmt.Sprintf("%d of %d", over, len(group)))
 		}
 		rows = append(rows, row)
 	}
 	p.line("")
-	p.line("Share of results with a flag, and the least coverage among those without (cells where at least a tenth had none):")
-	p.table([]string{"tasks", "fixed_suite_ci: flagged", "least without", "pass_ci: flagged", "least without"}, rows)
+	p.line("Where an interval may be off its result carries a flag. Share of results with one, and the largest share of repeats that")
+	p.line("missed without:")
+	p.table(head, rows)
 }
 
 func (p *page) boots(ms []measured) {
@@ -107,6 +111,7 @@ func (p *page) clusters(ms []measured) {
 		p.crossed(append(append(having(clusters, "G = 5"), having(clusters, "G = 10")...), having(clusters, "G = 30")...), 1, 2,
 			[]string{"sizes", "weights"}, clusterCR1, clusterCR2, clusterWilson, clusterIgnored)
 		p.worst(clusters, clusterWilson, 10)
+		p.flags(clusters, clusterWilson)
 	}
 	if len(shapes) > 0 {
 		p.heading("New tasks of the same shapes")
@@ -128,21 +133,7 @@ func (p *page) differences(ms []measured) {
 	p.crossed(diffs, 4, 1, []string{"change", "trials"}, 0, 1)
 	p.worst(diffs, 0, 8)
 	p.worst(diffs, 1, 12)
-	p.line("")
-	p.line("paired_diff without the flag \"too few discordant tasks\", least coverage by tasks (cells where at least a tenth had none):")
-	var rows [][]string
-	for _, tasks := range keysAt(diffs, 0) {
-		least, n := 1.0, 0
-		for _, m := range having(diffs, tasks) {
-			if share, ok := m.clearRate(1); ok {
-				least, n = min(least, share), n+1
-			}
-		}
-		if n > 0 {
-			rows = append(rows, []string{tasks, fmt.Sprintf("%.3f", least), fmt.Sprint(n)})
-		}
-	}
-	p.table([]string{"tasks", "least", "cells"}, rows)
+	p.flags(diffs, 1)
 }
 
 func (p *page) runs(ms []measured) {

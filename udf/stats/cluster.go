@@ -19,7 +19,7 @@ type Mean struct {
 const (
 	FlagDegenerate  = "degenerate"            // no spread at all, so no error can be told
 	FlagFewDF       = "df < 4"                // the t interval is fragile
-	FlagFewTasks    = "few informative tasks" // fewer than 5 tasks below 1, or above 0
+	FlagFewTasks    = "few informative tasks" // fewer than 5 effective tasks below 1, or above 0
 	FlagFewClusters = "fewer than 3 clusters" // no standard error
 	FlagFewPlain    = "fewer than 3 tasks"    // as above where a task is its own cluster
 	FlagSingle      = "a single task"

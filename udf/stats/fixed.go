@@ -257,17 +257,15 @@ func FixedSuiteCI(c, n []int64, weights []float64, k int64, conf float64) (Fixed
 	return r, nil
 }
 
+// flag marks a mean that rests on few tasks above 0, or below 1.
 func (s *fixedSuite) flag() string {
-	below, above := 0.0, 0.0
+	var pass, pass2, fail, fail2 float64
 	for _, cl := range s.cells {
-		if cl.theta < 1 {
-			below += cl.tasks
-		}
-		if cl.theta > 0 {
-			above += cl.tasks
-		}
+		x, y := cl.theta, 1-cl.theta
+		pass, pass2 = pass+cl.w*x, pass2+cl.w2*x*x
+		fail, fail2 = fail+cl.w*y, fail2+cl.w2*y*y
 	}
-	if below < fewInformative || above < fewInformative {
+	if effective(pass, pass2) < fewInformative-tiny || effective(fail, fail2) < fewInformative-tiny {
 		return FlagFewTasks
 	}
 	return ""

@@ -24,16 +24,27 @@ const (
 	MethodCP       = "Clopper-Pearson"
 )
 
-// fewInformative is the number of tasks below 1, and above 0, from which the
-// intervals are trusted.
+// fewInformative is the effective number of tasks below 1, and above 0, from
+// which the intervals are trusted.
 const fewInformative = 5
+
+// effective is the effective number of tasks behind a sum, (Σx)²/Σx² (Kish
+// 1965): the number itself when all x are alike, about 1 when one outweighs the
+// rest. A suite of many tasks whose pass^k is 0.001 and one of 0.9 rests on one.
+func effective(sum, squares float64) float64 {
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / squares
+}
 
 // PassCI is the interval of the mean of per-task rates for tasks like these:
 // the CR2 standard error (weights and clusters may be nil), then Wilson's
 // interval on n_eff = m(1-m)/SE² with the t quantile of the CR2 degrees of
 // freedom. When every value is 1 (0) the interval is exact: [(alpha/2)^(1/G), 1]
 // ([0, 1-(alpha/2)^(1/G)]). Without any spread between 0 and 1, and with fewer
-// than three clusters, there is none. Values outside [0, 1] are errors, as are
+// than three clusters, there is none. A mean that rests on fewer than 5 effective
+// tasks above 0, or below 1, is flagged. Values outside [0, 1] are errors, as are
 // the bad arguments of MeanSE.
 func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterval, error) {
 	if err := checkConf(conf); err != nil {
@@ -81,10 +92,21 @@ func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterv
 	if df < 4 {
 		r.Flag = addFlag(r.Flag, FlagFewDF)
 	}
-	if below < fewInformative || above < fewInformative {
+	if s.fewInformative() {
 		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
 	return r, nil
+}
+
+// fewInformative says that too few tasks carry the mean, or its distance from 1.
+func (s *items) fewInformative() bool {
+	var pass, pass2, fail, fail2 float64
+	for i, v := range s.v {
+		x, y := s.w[i]*v, s.w[i]*(1-v)
+		pass, pass2 = pass+x, pass2+x*x
+		fail, fail2 = fail+y, fail2+y*y
+	}
+	return effective(pass, pass2) < fewInformative-tiny || effective(fail, fail2) < fewInformative-tiny
 }
 
 // rates checks that all values are rates, takes the rounding off those of s, and
