@@ -20,10 +20,11 @@ var compareFunctions = []Function{
 		Params:  with(sideCounts, Param{"k", Count, false}, Param{"conf", Real, false}),
 		Returns: "STRUCT",
 		Fields: []Field{
-			{"diff", "DOUBLE"}, {"se", "DOUBLE"}, {"lower", "DOUBLE"}, {"upper", "DOUBLE"}, {"n", "BIGINT"}, {"informative", "BIGINT"},
+			{"diff", "DOUBLE"}, {"se", "DOUBLE"}, {"lower", "DOUBLE"}, {"upper", "DOUBLE"}, {"n", "BIGINT"}, {"informative", "BIGINT"}, {"flag", "VARCHAR"},
 		},
 		Doc: "Difference A - B of the mean pass^k of these very tasks, with its interval under new trials. Lists over the tasks of both sides; " +
-			"tasks with n < k on a side or weight 0 are left out. informative: tasks whose verdicts, exchanged, could change it.",
+			"tasks with n < k on a side or weight 0 are left out. informative: tasks whose verdicts, exchanged, could change it; " +
+			"fewer than 16 are flagged, and sides with tasks of two kinds (see fixed_suite_ci).",
 		Formula: "diff ± z·sqrt(SE_A² + SE_B²), SE as in fixed_suite_ci",
 		Source:  "as fixed_suite_ci",
 		Example: "SELECT round(fixed_suite_diff([8, 6, 7], [8, 8, 8], [4, 6, 5], [8, 8, 8], NULL, 1, 0.95).diff, 6)",
@@ -35,7 +36,7 @@ var compareFunctions = []Function{
 				return nil, nil
 			}
 			d, err := stats.FixedSuiteDiff(cA, nA, cB, nB, w, k, conf)
-			return row{d.Diff, d.SE, d.Lower, d.Upper, d.N, d.Informative}, err
+			return row{d.Diff, d.SE, d.Lower, d.Upper, d.N, d.Informative, d.Flag}, err
 		},
 	},
 	{

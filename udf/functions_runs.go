@@ -36,7 +36,8 @@ var runFunctions = []Function{
 			{"runs", "BIGINT"}, {"tasks", "BIGINT"}, {"flag", "VARCHAR"},
 		},
 		Doc: "Mean pass^k of a suite over several runs, the run being the unit of repetition, on the tasks that all runs have; lists with one " +
-			"element per task and run. estimand is within (k tries in one run) or across (k tries in k runs). No interval for fewer than 3 runs.",
+			"element per task and run. estimand is within (k tries in one run) or across (k tries in k runs). No interval for fewer than 3 runs, or for runs that agree exactly (degenerate); " +
+			"fewer than 5 tasks that both passed and failed are flagged.",
 		Formula: "within: t(R-1) over the runs' values; across: mean of across_run, delete-one-run jackknife",
 		Source:  "statistics of several runs: Student 1908; Quenouille and Tukey for the jackknife",
 		Example: "SELECT round(run_ci([2, 3, 1, 3], [3, 3, 3, 3], ['a', 'b', 'a', 'b'], ['mon', 'mon', 'tue', 'tue'], NULL, 1, 'within', 0.95).estimate, 6)",

@@ -88,7 +88,8 @@ var suiteFunctions = []Function{
 			{"method", "VARCHAR"}, {"tasks", "BIGINT"}, {"flag", "VARCHAR"},
 		},
 		Doc: "Mean pass^k of these very tasks with its interval under new trials. Tasks with n < k or weight 0 are left out; weights may be NULL. " +
-			"Exact when all trials passed, all failed, or there is a single task.",
+			"Exact when all trials passed, all failed, or there is a single task. flag: few informative tasks (fewer than 5 effective ones above 0, or below 1); " +
+			"tasks of two kinds (some never pass and the others are so alike that the interval is too narrow).",
 		Formula: "SE² = Σ w²V/W², V by empirical Bayes from Beta(α, β) fitted twice; Wilson on n_eff",
 		Source:  "beta-binomial empirical Bayes; Hoeffding 1948 for the variance of C(c,k)/C(n,k)",
 		Example: "SELECT round(fixed_suite_ci([8, 8, 8], [8, 8, 8], NULL, 3, 0.95).lower, 6)",

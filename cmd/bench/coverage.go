@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +26,7 @@ type coverageOptions struct {
 	filter  string
 	doc     string
 	out     string
+	from    string
 }
 
 // coverageCommand measures how often the intervals hold and the gates cry wolf.
@@ -49,6 +48,7 @@ func coverageCommand() *cobra.Command {
 	flags.StringVar(&o.filter, "cells", "", "only the cells whose name holds this text; prints the tables instead of writing them")
 	flags.StringVar(&o.doc, "doc", "docs/statistics.md", "the document to write the tables into")
 	flags.StringVar(&o.out, "out", "", "also write the counts of every cell to this CSV file")
+	flags.StringVar(&o.from, "from", "", "set the tables anew from a CSV file that --out wrote with the same --repeats and --seed")
 	return cmd
 }
 
@@ -74,22 +74,9 @@ func (o coverageOptions) run() error {
 			return err
 		}
 	}
-	finished, seen := 0, term.IsTerminal(int(os.Stderr.Fd()))
-	ms, err := runCells(cells, o.repeats, o.seed, o.workers, func() {
-		if finished++; seen {
-			fmt.Fprintf(os.Stderr, "\r%d of %d cells", finished, len(cells))
-		}
-	})
-	if seen {
-		fmt.Fprintln(os.Stderr)
-	}
+	ms, err := o.measure(cells)
 	if err != nil {
 		return err
-	}
-	if o.out != "" {
-		if err := writeCounts(o.out, ms); err != nil {
-			return err
-		}
 	}
 	text, err := coveragePage(ms, o.repeats, o.seed)
 	if err != nil {
@@ -100,6 +87,26 @@ func (o coverageOptions) run() error {
 		return nil
 	}
 	return replaceMarked(o.doc, text)
+}
+
+// measure runs the cells, or reads what an earlier run counted.
+func (o coverageOptions) measure(cells []*cell) ([]measured, error) {
+	if o.from != "" {
+		return readCounts(o.from, cells, o.repeats)
+	}
+	finished, seen := 0, term.IsTerminal(int(os.Stderr.Fd()))
+	ms, err := runCells(cells, o.repeats, o.seed, o.workers, func() {
+		if finished++; seen {
+			fmt.Fprintf(os.Stderr, "\r%d of %d cells", finished, len(cells))
+		}
+	})
+	if seen {
+		fmt.Fprintln(os.Stderr)
+	}
+	if err == nil && o.out != "" {
+		err = writeCounts(o.out, ms)
+	}
+	return ms, err
 }
 
 // readMarked is the document in three parts: up to the marked text, it, and after.
@@ -128,29 +135,6 @@ func replaceMarked(path, text string) error {
 	}
 	if err := os.Rename(beside, path); err != nil {
 		return fmt.Errorf("write the document: %w", errors.Join(err, os.Remove(beside)))
-	}
-	return nil
-}
-
-// writeCounts writes a row for each cell and method.
-func writeCounts(path string, ms []measured) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write the counts: %w", err)
-	}
-	w := csv.NewWriter(f)
-	rows := [][]string{{"table", "cell", "method", "repeats", "covered", "too_low", "too_high", "no_interval", "flagged", "missed_unflagged"}}
-	for _, m := range ms {
-		for i, t := range m.tallies {
-			row := []string{m.table, strings.Join(m.keys, ", "), m.methods[i]}
-			for _, count := range []int{m.repeats, t.covered, t.below, t.above, t.none, t.flagged, t.silent} {
-				row = append(row, strconv.Itoa(count))
-			}
-			rows = append(rows, row)
-		}
-	}
-	if err := errors.Join(w.WriteAll(rows), f.Close()); err != nil {
-		return fmt.Errorf("write the counts: %w", err)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func diffCell(tasks, at int, k int64, r rates, ch change) *cell {
 			if err != nil {
 				return err
 			}
-			t[0].interval(f.Lower, f.Upper, fixed, false)
+			t[0].interval(f.Lower, f.Upper, fixed, f.Flag != "")
 			p, err := stats.Paired(a.theta, b.theta, nil, nil, conf)
 			if err != nil {
 				return err

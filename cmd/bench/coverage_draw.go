@@ -60,29 +60,35 @@ func (s source) binomial(n int64, p float64) int64 {
 }
 
 // rates is a distribution of task rates: a share of solid tasks, which always
-// pass, and a Beta distribution for the others.
+// pass, a share of dead ones, which never do, and a Beta distribution for the
+// others.
 type rates struct {
 	name  string
 	solid float64
+	dead  float64 // share of tasks that never pass
 	a, b  float64
 }
 
-// The declared distributions; hard lies outside the aim of the tables.
+// The declared distributions; the outer ones lie beyond the aim of the tables.
 var (
-	mixed      = rates{"Beta(2, 0.7)", 0, 2, 0.7}
-	good       = rates{"Beta(8, 2)", 0, 8, 2}
-	veryGood   = rates{"Beta(20, 1)", 0, 20, 1}
-	split      = rates{"Beta(0.5, 0.5)", 0, 0.5, 0.5}
-	solid70    = rates{"70 % solid", 0.7, 2, 2}
-	solid90    = rates{"90 % solid", 0.9, 2, 2}
-	hard       = rates{"Beta(1, 4)", 0, 1, 4}
+	mixed      = rates{"Beta(2, 0.7)", 0, 0, 2, 0.7}
+	good       = rates{"Beta(8, 2)", 0, 0, 8, 2}
+	veryGood   = rates{"Beta(20, 1)", 0, 0, 20, 1}
+	split      = rates{"Beta(0.5, 0.5)", 0, 0, 0.5, 0.5}
+	solid70    = rates{"70 % solid", 0.7, 0, 2, 2}
+	solid90    = rates{"90 % solid", 0.9, 0, 2, 2}
+	hard       = rates{"Beta(1, 4)", 0, 0, 1, 4}
+	tenthDead  = rates{"10 % dead, else Beta(20, 1)", 0, 0.1, 20, 1}
 	gridRates  = []rates{mixed, good, veryGood, split, solid70, solid90}
-	outerRates = []rates{hard}
+	outerRates = []rates{hard, tenthDead}
 )
 
 func (r rates) draw(s source) float64 {
 	if r.solid > 0 && s.Float64() < r.solid {
 		return 1
+	}
+	if r.dead > 0 && s.Float64() < r.dead {
+		return 0
 	}
 	return s.beta(r.a, r.b)
 }
@@ -93,7 +99,7 @@ func (r rates) moment(k int64) float64 {
 	for i := range k {
 		m *= (r.a + float64(i)) / (r.a + r.b + float64(i))
 	}
-	return r.solid + (1-r.solid)*m
+	return r.solid + (1-r.solid)*(1-r.dead)*m
 }
 
 // night is the rate p in a night whose effect on the logit is shift.

@@ -52,10 +52,14 @@ func (p *page) single(ms []measured) {
 	p.flags(inner, singleFixed, singlePopulation)
 	if len(outer) > 0 {
 		p.line("")
-		p.line("Beyond the aim: suites where hardly any task passes k times, rates from Beta(1, 4). The results carry a flag there")
-		p.line("(\"few informative tasks\").")
-		p.crossed(outer, 0, 2, []string{"tasks", "k"}, singleFixed, singlePopulation, singlePlain)
-		p.flags(outer, singleFixed, singlePopulation)
+		p.line("Beyond the grid: suites where hardly any task passes k times, rates from Beta(1, 4); and suites of two kinds, where one")
+		p.line("task in ten never passes and the rates of the others are from Beta(20, 1). The results carry flags there (\"few")
+		p.line("informative tasks\", \"tasks of two kinds\").")
+		p.crossed(outer, 3, 0, []string{"rates", "tasks"}, singleFixed, singlePopulation, singlePlain)
+		p.line("")
+		p.crossed(having(outer, hard.name), 0, 2, []string{"Beta(1, 4), tasks", "k"}, singleFixed, singlePopulation)
+		p.flags(having(outer, hard.name), singleFixed, singlePopulation)
+		p.flags(having(outer, tenthDead.name), singleFixed, singlePopulation)
 	}
 }
 
@@ -133,7 +137,7 @@ func (p *page) differences(ms []measured) {
 	p.crossed(diffs, 4, 1, []string{"change", "trials"}, 0, 1)
 	p.worst(diffs, 0, 8)
 	p.worst(diffs, 1, 12)
-	p.flags(diffs, 1)
+	p.flags(diffs, 0, 1)
 }
 
 func (p *page) runs(ms []measured) {
@@ -149,6 +153,7 @@ func (p *page) runs(ms []measured) {
 	p.crossed(runs, 1, 4, []string{"runs", "nights"}, runsWithin, runsAcross, runsTrialNoise, runsPooled, runsEffect)
 	p.worst(runs, runsWithin, 8)
 	p.worst(runs, runsAcross, 8)
+	p.flags(runs, runsWithin, runsAcross)
 }
 
 func (p *page) tasks() error {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"passhat/udf/stats"
 )
@@ -79,7 +80,7 @@ func singleCells() []*cell {
 	for _, tasks := range suiteSizes {
 		for _, n := range designs {
 			for _, k := range n.ks {
-				for _, r := range append(append([]rates{}, gridRates...), outerRates...) {
+				for _, r := range slices.Concat(gridRates, outerRates) {
 					cells = append(cells, singleCell(tasks, n, k, r))
 				}
 			}
@@ -93,7 +94,7 @@ func singleCell(tasks int, n design, k int64, r rates) *cell {
 		table:   "one run",
 		keys:    []string{fmt.Sprintf("T = %d", tasks), n.name, fmt.Sprintf("k = %d", k), r.name},
 		methods: []string{"fixed_suite_ci", "pass_ci", "mean_se"},
-		outer:   r == hard,
+		outer:   slices.Contains(outerRates, r),
 		heavy:   tasks,
 		repeat: func(s source, t []tally) error {
 			d := newSuiteDraw(tasks)

@@ -20,6 +20,7 @@ const (
 	FlagDegenerate  = "degenerate"            // no spread at all, so no error can be told
 	FlagFewDF       = "df < 4"                // the t interval is fragile
 	FlagFewTasks    = "few informative tasks" // fewer than 5 effective tasks below 1, or above 0
+	FlagTwoKinds    = "tasks of two kinds"    // FixedSuiteCI: some never pass, the others are alike
 	FlagFewClusters = "fewer than 3 clusters" // no standard error
 	FlagFewPlain    = "fewer than 3 tasks"    // as above where a task is its own cluster
 	FlagSingle      = "a single task"

@@ -14,6 +14,10 @@ const tied = 1e-9
 // t interval over tasks to be trusted.
 const enoughDiscordant = 8
 
+// enoughInformative is the number of informative tasks from which the normal
+// interval of a difference is trusted.
+const enoughInformative = 16
+
 // A PairedDiff is the weighted mean of A - B over tasks like these.
 type PairedDiff struct {
 	Diff, SE, DF          float64
@@ -150,12 +154,14 @@ type FixedDiff struct {
 	Lower, Upper float64
 	N            int // tasks with n >= k on both sides
 	Informative  int // tasks whose verdicts, exchanged between A and B, could change the difference
+	Flag         string
 }
 
 // FixedSuiteDiff is A - B on the tasks that both sides measure, with
 // SE² = SE_A² + SE_B² of FixedSuiteCI and the normal interval. A side that
 // passed or failed throughout takes the standard error of the fit with a
-// pseudo-task. Errors as of FixedSuiteCI.
+// pseudo-task. Fewer than 16 informative tasks are flagged, as are sides with
+// tasks of two kinds. Errors as of FixedSuiteCI.
 func FixedSuiteDiff(cA, nA, cB, nB []int64, weights []float64, k int64, conf float64) (FixedDiff, error) {
 	nan := math.NaN()
 	r := FixedDiff{Diff: nan, SE: nan, Lower: nan, Upper: nan}
@@ -181,6 +187,12 @@ func FixedSuiteDiff(cA, nA, cB, nB []int64, weights []float64, k int64, conf flo
 		if s.variance > 0 {
 			r.Informative++
 		}
+	}
+	if r.Informative < enoughInformative {
+		r.Flag = FlagFewTasks
+	}
+	if a.twoKinds(seA) || b.twoKinds(seB) {
+		r.Flag = addFlag(r.Flag, FlagTwoKinds)
 	}
 	r.Diff, r.SE = a.theta-b.theta, math.Hypot(seA, seB)
 	half := r.SE * critical(conf, math.Inf(1))

@@ -254,6 +254,9 @@ func FixedSuiteCI(c, n []int64, weights []float64, k int64, conf float64) (Fixed
 		r.Lower = 0
 	}
 	r.Flag = s.flag()
+	if s.twoKinds(r.SE) {
+		r.Flag = addFlag(r.Flag, FlagTwoKinds)
+	}
 	return r, nil
 }
 
@@ -270,6 +273,32 @@ func (s *fixedSuite) flag() string {
 	}
 	return ""
 }
+
+// twoKinds says that one Beta distribution describes the rates badly: fitted
+// without the tasks that never passed, it makes the standard error of the others
+// so much larger that the interval would be too narrow. Some tasks are then
+// broken or out of reach, and the others alike.
+func (s *fixedSuite) twoKinds(se float64) bool {
+	var dead float64
+	rest := &fixedSuite{k: s.k, total: s.total}
+	for _, cl := range s.cells {
+		if cl.c == 0 {
+			dead += cl.tasks
+			continue
+		}
+		rest.cells = append(rest.cells, cl)
+		rest.tasks += cl.tasks
+	}
+	if dead == 0 {
+		return false
+	}
+	other, _ := rest.se()
+	return other > se*kindsApart
+}
+
+// kindsApart is the ratio of the two standard errors from which twoKinds speaks;
+// a ratio of 1.08 costs an interval of 95 % about one and a half points.
+const kindsApart = 1.08
 
 // allPassBound is the least Σw e^(-k x) / W over x >= 0 with Σ n x = -ln(alpha/2):
 // the smallest mean of p^k under which an all-pass result still has probability

@@ -68,7 +68,8 @@ type RunInterval struct {
 // WithinRun is the mean over runs of the suite's pass^k, with the plain t
 // interval over the run values; AcrossRuns is the mean of AcrossRun over
 // tasks, with the delete-one-run jackknife. Both have R-1 degrees of freedom
-// and, with fewer than 3 runs, no interval. Errors: unequal lengths, bad counts
+// and, with fewer than 3 runs or runs that all agree (degenerate), no interval;
+// fewer than 5 tasks that both passed and failed are flagged. Errors: unequal lengths, bad counts
 // or weights, k < 1, a task twice in a run, an unknown estimand.
 func RunCI(c, n []int64, tasks, runs []int, weights []float64, k int64, estimand string, conf float64) (RunInterval, error) {
 	nan := math.NaN()
@@ -105,9 +106,32 @@ func RunCI(c, n []int64, tasks, runs []int, weights []float64, k int64, estimand
 	if g.runs < 3 {
 		r.SE, r.DF, r.Flag = nan, nan, "fewer than 3 runs"
 	}
+	if r.SE <= tiny {
+		r.SE, r.Flag = 0, addFlag(r.Flag, FlagDegenerate)
+		return r, nil
+	}
+	if g.runs >= 3 && g.flaky() < fewInformative {
+		r.Flag = addFlag(r.Flag, FlagFewTasks)
+	}
 	half := r.SE * critical(conf, r.DF)
 	r.Lower, r.Upper = r.Estimate-half, r.Estimate+half
 	return r, nil
+}
+
+// flaky counts the tasks that both passed and failed, in whatever run: the only
+// ones that make runs differ.
+func (g *runGrid) flaky() int {
+	count := 0
+	for _, row := range g.rows {
+		var c, n int64
+		for _, x := range row {
+			c, n = c+x[0], n+x[1]
+		}
+		if c > 0 && c < n {
+			count++
+		}
+	}
+	return count
 }
 
 // A runGrid is the counts of the tasks that all runs have.
