@@ -10,7 +10,8 @@ func coveragePage(ms []measured, repeats int, seed uint64) (string, error) {
 	p := &page{}
 	p.line("Measured by `go run ./cmd/bench coverage --repeats %d --seed %d`, which writes these tables; a second run writes the", repeats, seed)
 	p.line("same bytes. Nominal level 0.95. %d cells of %d repeats each, so that a figure near 0.95 has a standard error of %.4f.", len(ms), repeats, math.Sqrt(0.95*0.05/float64(repeats)))
-	p.line("Three figures are the least, the median and the most over cells; repeats without an interval don't count.")
+	p.line("Three figures are the least, the median and the most over cells; repeats without an interval don't count. Where an")
+	p.line("interval may be off its result carries a flag; what must not happen is to miss often without one.")
 	p.single(ms)
 	p.boots(ms)
 	p.clusters(ms)
@@ -49,7 +50,7 @@ func (p *page) single(ms []measured) {
 	p.crossed(inner, 3, 0, []string{"rates", "tasks"}, singleFixed, singlePopulation, singlePlain)
 	p.worst(inner, singleFixed, 12)
 	p.worst(inner, singlePopulation, 20)
-	p.flags(inner, singleFixed, singlePopulation)
+	p.flags(inner, "tasks", singleFixed, singlePopulation)
 	if len(outer) > 0 {
 		p.line("")
 		p.line("Beyond the grid: suites where hardly any task passes k times, rates from Beta(1, 4); and suites of two kinds, where one")
@@ -57,15 +58,19 @@ func (p *page) single(ms []measured) {
 		p.line("informative tasks\", \"tasks of two kinds\").")
 		p.crossed(outer, 3, 0, []string{"rates", "tasks"}, singleFixed, singlePopulation, singlePlain)
 		p.line("")
-		p.crossed(having(outer, hard.name), 0, 2, []string{"Beta(1, 4), tasks", "k"}, singleFixed, singlePopulation)
-		p.flags(having(outer, hard.name), singleFixed, singlePopulation)
-		p.flags(having(outer, tenthDead.name), singleFixed, singlePopulation)
+		p.line("By k, least to most over n:")
+		p.crossed(outer, 3, 2, []string{"rates", "k"}, singleFixed, singlePopulation)
+		p.flags(having(outer, hard.name), hard.name, singleFixed, singlePopulation)
+		p.flags(having(outer, tenthDead.name), tenthDead.name, singleFixed, singlePopulation)
 	}
 }
 
 // flags tells how often an interval misses without a warning.
-func (p *page) flags(ms []measured, methods ...int) {
-	head := []string{ms[0].table}
+func (p *page) flags(ms []measured, first string, methods ...int) {
+	if len(ms) == 0 {
+		return
+	}
+	head := []string{first}
 	for _, method := range methods {
 		head = append(head, ms[0].methods[method]+": flagged", "missed unflagged, most", "cells > 0.07")
 	}
@@ -88,8 +93,7 @@ func (p *page) flags(ms []measured, methods ...int) {
 		rows = append(rows, row)
 	}
 	p.line("")
-	p.line("Where an interval may be off its result carries a flag. Share of results with one, and the largest share of repeats that")
-	p.line("missed without:")
+	p.line("Share of results with a flag, and the largest share of repeats that missed without one (%s):", first)
 	p.table(head, rows)
 }
 
@@ -115,7 +119,7 @@ func (p *page) clusters(ms []measured) {
 		p.crossed(append(append(having(clusters, "G = 5"), having(clusters, "G = 10")...), having(clusters, "G = 30")...), 1, 2,
 			[]string{"sizes", "weights"}, clusterCR1, clusterCR2, clusterWilson, clusterIgnored)
 		p.worst(clusters, clusterWilson, 10)
-		p.flags(clusters, clusterWilson)
+		p.flags(clusters, "clusters", clusterWilson)
 	}
 	if len(shapes) > 0 {
 		p.heading("New tasks of the same shapes")
@@ -134,10 +138,11 @@ func (p *page) differences(ms []measured) {
 	p.line("fixed_suite_diff for these tasks, paired_diff for tasks like these; B unchanged, A unchanged, worse or broken.")
 	p.by(diffs, 0, "tasks", 0, 1)
 	p.line("")
+	p.line("By change and trials, least to most:")
 	p.crossed(diffs, 4, 1, []string{"change", "trials"}, 0, 1)
 	p.worst(diffs, 0, 8)
 	p.worst(diffs, 1, 12)
-	p.flags(diffs, 0, 1)
+	p.flags(diffs, "tasks", 0, 1)
 }
 
 func (p *page) runs(ms []measured) {
@@ -153,7 +158,7 @@ func (p *page) runs(ms []measured) {
 	p.crossed(runs, 1, 4, []string{"runs", "nights"}, runsWithin, runsAcross, runsTrialNoise, runsPooled, runsEffect)
 	p.worst(runs, runsWithin, 8)
 	p.worst(runs, runsAcross, 8)
-	p.flags(runs, runsWithin, runsAcross)
+	p.flags(runs, "tasks", runsWithin, runsAcross)
 }
 
 func (p *page) tasks() error {
