@@ -1,8 +1,10 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Mean is the weighted mean of task values with its standard error, in the
@@ -82,12 +84,63 @@ func newItems(values, weights []float64, clusters []int) (*items, error) {
 		}
 		s.v, s.w, s.g = append(s.v, v), append(s.w, w), append(s.g, id)
 		s.groups = max(s.groups, id+1)
-		s.total += w
-		s.mean += w * v
 		s.scale = max(s.scale, math.Abs(v))
+	}
+	s.sort(clusters != nil)
+	for i, v := range s.v {
+		s.total += s.w[i]
+		s.mean += s.w[i] * v
 	}
 	s.mean /= s.total
 	return s, nil
+}
+
+// sort puts the items into an order that depends on their contents only, so that
+// the last digit of a sum does not tell in which order the rows came.
+func (s *items) sort(clustered bool) {
+	order := make([]int, len(s.v))
+	for i := range order {
+		order[i] = i
+	}
+	byContent := func(i, j int) int {
+		return cmp.Or(cmp.Compare(s.v[i], s.v[j]), cmp.Compare(s.w[i], s.w[j]))
+	}
+	slices.SortFunc(order, byContent)
+	g := make([]int, len(order))
+	if clustered {
+		// Clusters in the order of their sorted contents.
+		members := make([][]int, s.groups)
+		for _, i := range order {
+			members[s.g[i]] = append(members[s.g[i]], i)
+		}
+		slices.SortFunc(members, func(a, b []int) int { return slices.CompareFunc(a, b, byContent) })
+		order = order[:0]
+		for id, m := range members {
+			for _, i := range m {
+				g[len(order)] = id
+				order = append(order, i)
+			}
+		}
+	}
+	v, w := make([]float64, len(order)), make([]float64, len(order))
+	for at, i := range order {
+		v[at], w[at] = s.v[i], s.w[i]
+		if !clustered {
+			g[at] = at
+		}
+	}
+	s.v, s.w, s.g = v, w, g
+}
+
+// sumSorted adds in the order of size: the same for any order of the terms,
+// which it sorts.
+func sumSorted(terms []float64) float64 {
+	slices.Sort(terms)
+	sum := 0.0
+	for _, x := range terms {
+		sum += x
+	}
+	return sum
 }
 
 // se is the root of a variance, 0 where only rounding made it positive.

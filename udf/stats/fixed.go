@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -89,7 +90,15 @@ func newFixedSuite(c, n []int64, weights []float64, k int64) (*fixedSuite, error
 		}
 		return int(a.c - b.c)
 	})
-	for _, cl := range s.cells {
+	for i := range s.cells {
+		cl := &s.cells[i]
+		if weights != nil {
+			// Added anew by size: the order of rows must leave no trace.
+			cl.w, cl.w2 = sumSorted(cl.weight), 0
+			for _, w := range cl.weight {
+				cl.w2 += w * w
+			}
+		}
 		s.tasks += cl.tasks
 		s.total += cl.w
 		s.theta += cl.w * cl.theta
@@ -316,13 +325,7 @@ func (s *fixedSuite) allPassBound(k, conf float64) float64 {
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int {
-		switch x, y := a.w/a.n, b.w/b.n; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(b.w/b.n, a.w/a.n), cmp.Compare(a.n, b.n), cmp.Compare(a.tasks, b.tasks))
 	})
 	budget := -k * math.Log((1-conf)/2)
 	var trials, logs, mu float64 // of the tasks that have entered; mu is ln μ

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Verdicts of GateBaseline.
@@ -99,7 +100,8 @@ func GateBaseline(ctx context.Context, run RunCounts, baseline []RunCounts, weig
 			st.P = max(st.P, t.PDrop)
 			st.Lower = min(st.Lower, t.Lower)
 		}
-		st.Drop = st.P <= st.Level && !(st.Lower > -margin)
+		// Rounding must not decide where a P value meets its level exactly.
+		st.Drop = st.P <= st.Level*(1+tied) && !(st.Lower > -margin)
 		r.Stats = append(r.Stats, st)
 	}
 	r.judge(margin)
@@ -147,8 +149,9 @@ func predictRun(run RunCounts, baseline []RunCounts, weights []float64, k int64,
 	if err != nil {
 		return Prediction{}, err
 	}
-	values := make([]float64, len(baseline))
-	value, total := 0.0, 0.0
+	terms := make([][]float64, len(baseline)+1) // of each run, the new one last
+	var total []float64
+	sides := append(slices.Clone(baseline), run)
 	for t := range run.C {
 		common := run.N[t] >= k
 		for _, b := range baseline {
@@ -158,19 +161,19 @@ func predictRun(run RunCounts, baseline []RunCounts, weights []float64, k int64,
 		if !common || w == 0 {
 			continue
 		}
-		total += w
-		value += w * passHat(run.C[t], run.N[t], k)
-		for i, b := range baseline {
-			values[i] += w * passHat(b.C[t], b.N[t], k)
+		total = append(total, w)
+		for i, r := range sides {
+			terms[i] = append(terms[i], w*passHat(r.C[t], r.N[t], k))
 		}
 	}
-	if total == 0 {
+	if len(total) == 0 {
 		return Prediction{Diff: math.NaN(), PDrop: math.NaN(), Lower: math.NaN()}, nil
 	}
+	all, values := sumSorted(total), make([]float64, len(terms))
 	for i := range values {
-		values[i] /= total
+		values[i] = sumSorted(terms[i]) / all
 	}
-	return PredictTest(value/total, values, conf)
+	return PredictTest(values[len(baseline)], values[:len(baseline)], conf)
 }
 
 // SplitRuns lays out rows of (task, run) as GateBaseline wants them: row i is

@@ -193,19 +193,23 @@ func newRunGrid(c, n []int64, tasks, runs []int, weights []float64, least int64)
 			i := at[place{task, run}]
 			row[run] = [2]int64{c[i], n[i]}
 		}
-		g.rows, g.w, g.total = append(g.rows, row), append(g.w, w), g.total+w
+		g.rows, g.w = append(g.rows, row), append(g.w, w)
 	}
+	g.total = sumSorted(slices.Clone(g.w))
 	return g, nil
 }
 
 // within fills in the mean of the runs' values and its standard error.
 func (g *runGrid) within(r *RunInterval, k int64) {
 	values := make([]float64, g.runs)
+	terms := make([]float64, len(g.rows))
 	for run := range values {
 		for t, row := range g.rows {
-			values[run] += g.w[t] / g.total * passHat(row[run][0], row[run][1], k)
+			terms[t] = g.w[t] / g.total * passHat(row[run][0], row[run][1], k)
 		}
+		values[run] = sumSorted(terms)
 	}
+	slices.Sort(values)
 	mean, ss := 0.0, 0.0
 	for _, v := range values {
 		mean += v / float64(g.runs)
@@ -222,7 +226,7 @@ func (g *runGrid) within(r *RunInterval, k int64) {
 // there must still be k, so it is NaN for R = k.
 func (g *runGrid) across(r *RunInterval, k int64) {
 	estimate := func(without int) float64 {
-		sum := 0.0
+		terms := make([]float64, len(g.rows))
 		rates := make([]float64, 0, g.runs)
 		for t, row := range g.rows {
 			rates = rates[:0]
@@ -231,16 +235,19 @@ func (g *runGrid) across(r *RunInterval, k int64) {
 					rates = append(rates, float64(x[0])/float64(x[1]))
 				}
 			}
-			sum += g.w[t] / g.total * symmetricMean(rates, k)
+			terms[t] = g.w[t] / g.total * symmetricMean(rates, k)
 		}
-		return sum
+		return sumSorted(terms)
 	}
 	r.Estimate = estimate(-1)
 	values := make([]float64, g.runs)
 	mean, ss := 0.0, 0.0
 	for run := range values {
 		values[run] = estimate(run)
-		mean += values[run] / float64(g.runs)
+	}
+	slices.Sort(values)
+	for _, v := range values {
+		mean += v / float64(g.runs)
 	}
 	for _, v := range values {
 		ss += (v - mean) * (v - mean)
@@ -272,7 +279,7 @@ func RunEffectTest(c, n []int64, tasks, runs []int) (RunEffect, error) {
 	}
 	e.Runs = g.runs
 	passes := make([]float64, g.runs)
-	var expected, variance float64
+	var expected, variances []float64
 	for _, row := range g.rows {
 		same, sum := true, int64(0)
 		for _, x := range row {
@@ -287,17 +294,19 @@ func RunEffectTest(c, n []int64, tasks, runs []int) (RunEffect, error) {
 			passes[run] += float64(x[0])
 		}
 		each, all, ct := float64(row[0][1]), float64(row[0][1])*float64(g.runs), float64(sum)
-		expected += ct / float64(g.runs)
+		expected = append(expected, ct/float64(g.runs))
 		if all > 1 {
-			variance += each * (all - each) * ct * (all - ct) / (all * all * (all - 1))
+			variances = append(variances, each*(all-each)*ct*(all-ct)/(all*all*(all-1)))
 		}
 	}
+	mean, variance := sumSorted(expected), sumSorted(variances)
 	if g.runs < 2 || variance == 0 {
 		return e, nil
 	}
 	ss := 0.0
+	slices.Sort(passes)
 	for _, p := range passes {
-		ss += (p - expected) * (p - expected)
+		ss += (p - mean) * (p - mean)
 	}
 	runsF := float64(g.runs)
 	e.Chi2, e.DF = (runsF-1)/runsF*ss/variance, runsF-1

@@ -1,0 +1,112 @@
+package udf_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"passhat/udf"
+)
+
+// listCall is a call of a function over rows t(i, c, n, b, v, u, w, g, r), its
+// lists made in the order given; other arguments are small enough for a million.
+func listCall(f udf.Function, order string) string {
+	columns := map[string]string{
+		"c": "c", "n": "n", "c_a": "c", "n_a": "n", "c_b": "b", "n_b": "n", "values": "v", "diffs": "v - u", "a": "v", "b": "u",
+		"weights": "w", "clusters": "g", "tasks": "i // 4", "runs": "(i % 4)", "list": "v", "past": "v",
+	}
+	words := map[string]string{
+		"k": "2", "conf": "0.95", "method": "'CR2'", "scheme": "'clusters+trials'", "resamples": "20", "seed": "7", "estimand": "'within'",
+		"new_run": "'3'", "alpha": "0.05", "margin": "0.1", "value": "0.5",
+	}
+	if f.Name == "p_adjust" {
+		words["method"] = "'BH'"
+	}
+	var args []string
+	for _, p := range f.Params {
+		switch p.Type {
+		case udf.Counts, udf.Reals, udf.Weights, udf.Keys:
+			column := columns[p.Name]
+			switch {
+			case p.Name == "runs":
+				column += "::VARCHAR"
+			case p.Name == "weights" && strings.Contains(f.Signature(), "tasks"):
+				column = "1 / (1 + i // 4 % 10)" // a task has one weight
+			}
+			args = append(args, fmt.Sprintf("list(%s ORDER BY %s)", column, order))
+		default:
+			args = append(args, words[p.Name])
+		}
+	}
+	return f.Name + "(" + strings.Join(args, ", ") + ")::VARCHAR"
+}
+
+// rowsOf are made-up rows; weights and values that don't add up exactly.
+func rowsOf(count int) string {
+	return fmt.Sprintf(` FROM (SELECT i, hash(i) %% 6 AS c, 5 + i %% 3 AS n, hash(i + 7) %% 6 AS b, (hash(i) %% 101) / 103.0 AS v,
+		(hash(i + 3) %% 101) / 107.0 AS u, 1 / (1 + hash(i + 5) %% 10) AS w, (i * 7919) %% 37 AS g FROM range(%d) AS r(i))`, count)
+}
+
+// listFunctions are the functions of lists.
+func listFunctions() []udf.Function {
+	var out []udf.Function
+	for _, f := range udf.Functions {
+		if f.Macro == "" && strings.Contains(f.Signature(), "[]") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Every function of lists gives the same bytes for any order of rows, on one
+// thread or several, and on every call; p_adjust alone answers row by row.
+func TestOrderAndThreads(t *testing.T) {
+	db := open(t)
+	db.SetMaxOpenConns(1)
+	functions := listFunctions()
+	if len(functions) < 15 {
+		t.Fatalf("only %d functions of lists", len(functions))
+	}
+	for _, f := range functions {
+		if f.Name == "p_adjust" {
+			continue
+		}
+		var first any
+		for _, threads := range []int{1, 4} {
+			if _, err := db.Exec(fmt.Sprintf("SET threads = %d", threads)); err != nil {
+				t.Fatal(err)
+			}
+			for _, order := range []string{"i", "i DESC", "hash(i + 11)"} {
+				got, err := one(db, listCall(f, order)+rowsOf(600))
+				switch {
+				case err != nil:
+					t.Errorf("%s: %v", f.Name, udf.Clean(err))
+				case first == nil:
+					first = got
+				case got != first:
+					t.Errorf("%s on %d threads, ORDER BY %s: %v, before %v", f.Name, threads, order, got, first)
+				}
+			}
+		}
+	}
+}
+
+// A million elements: a value, or an error of one line, in bounded time.
+func TestMillionElements(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	db := open(t)
+	for _, f := range listFunctions() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			got, err := one(db, listCall(f, "i")+rowsOf(1_000_000))
+			switch {
+			case err != nil && strings.Contains(udf.Clean(err).Error(), "\n"), err != nil && f.Name != "bootstrap_suite":
+				t.Error(udf.Clean(err))
+			case err == nil && got == nil:
+				t.Error("yields NULL")
+			}
+		})
+	}
+}
