@@ -1,7 +1,8 @@
 // Command bench makes trial histories of any size and measures passhat on them
 // against DuckDB itself, both in one process and in turn, so that the ratio
 // holds on a machine whose speed drifts. It also runs the long kill loop of
-// the store. Nothing here runs in go test.
+// the store, and measures how often intervals hold. Of all this only a small
+// part of that last grid runs in go test.
 //
 //	go run ./cmd/bench                      # both comparisons, one million trials
 //	go run ./cmd/bench ingest --trials 1e5
