@@ -78,34 +78,41 @@ func GateBaseline(ctx context.Context, run RunCounts, baseline []RunCounts, weig
 		ks = append(ks, k)
 	}
 	for _, k := range ks {
-		st := GateStat{K: k, Level: alpha / float64(len(ks)), PRuns: math.NaN()}
-		d, err := FixedSuiteDiff(run.C, run.N, pooled.C, pooled.N, weights, k, 1-2*alpha)
+		st, tasks, err := gateStat(ctx, run, baseline, pooled, weights, k, alpha, seed)
 		if err != nil {
 			return r, err
 		}
 		if k == 1 {
-			r.Tasks = d.N
+			r.Tasks = tasks
 		}
-		p, err := Stratified(ctx, run.C, run.N, pooled.C, pooled.N, weights, k, 0, seed)
-		if err != nil {
-			return r, err
-		}
-		st.Diff, st.Lower, st.P, st.PTrials = d.Diff, d.Lower, p.PDrop, p.PDrop
-		if len(baseline) >= EnoughRuns {
-			t, err := predictRun(run, baseline, weights, k, 1-2*alpha)
-			if err != nil {
-				return r, err
-			}
-			st.PRuns = t.PDrop
-			st.P = max(st.P, t.PDrop)
-			st.Lower = min(st.Lower, t.Lower)
-		}
+		st.Level = alpha / float64(len(ks))
 		// Rounding must not decide where a P value meets its level exactly.
 		st.Drop = st.P <= st.Level*(1+tied) && !(st.Lower > -margin)
 		r.Stats = append(r.Stats, st)
 	}
 	r.judge(margin)
 	return r, nil
+}
+
+// gateStat measures one statistic, and on how many tasks.
+func gateStat(ctx context.Context, run RunCounts, baseline []RunCounts, pooled RunCounts, weights []float64, k int64, alpha float64, seed uint64) (st GateStat, tasks int, err error) {
+	d, err := FixedSuiteDiff(run.C, run.N, pooled.C, pooled.N, weights, k, 1-2*alpha)
+	if err != nil {
+		return st, 0, err
+	}
+	p, err := Stratified(ctx, run.C, run.N, pooled.C, pooled.N, weights, k, 0, seed)
+	if err != nil {
+		return st, 0, err
+	}
+	st = GateStat{K: k, Diff: d.Diff, Lower: d.Lower, P: p.PDrop, PTrials: p.PDrop, PRuns: math.NaN()}
+	if len(baseline) >= EnoughRuns {
+		t, err := predictRun(run, baseline, weights, k, 1-2*alpha)
+		if err != nil {
+			return st, 0, err
+		}
+		st.PRuns, st.P, st.Lower = t.PDrop, max(st.P, t.PDrop), min(st.Lower, t.Lower)
+	}
+	return st, d.N, nil
 }
 
 // judge names the verdict on the statistics.
