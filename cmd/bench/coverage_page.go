@@ -13,6 +13,7 @@ func coveragePage(ms []measured, repeats int, seed uint64) (string, error) {
 	p.line("Three figures are the least, the median and the most over cells; repeats without an interval don't count. Where an")
 	p.line("interval may be off its result carries a flag; what must not happen is to miss often without one.")
 	p.single(ms)
+	p.weights(ms)
 	p.boots(ms)
 	p.clusters(ms)
 	p.differences(ms)
@@ -95,6 +96,19 @@ func (p *page) flags(ms []measured, first string, methods ...int) {
 	p.line("")
 	p.line("Share of results with a flag, and the largest share of repeats that missed without one (%s):", first)
 	p.table(head, rows)
+}
+
+func (p *page) weights(ms []measured) {
+	weights := of(ms, "weights", false)
+	if len(weights) == 0 {
+		return
+	}
+	p.heading("Weighted suites")
+	p.line("Lognormal weights (sd 1 on the log), independent tasks, n of 3 and 8, k of 1 and 3, the six distributions of rates.")
+	p.by(weights, 0, "tasks", 0, 1)
+	p.worst(weights, 0, 8)
+	p.worst(weights, 1, 8)
+	p.flags(weights, "tasks", 0, 1)
 }
 
 func (p *page) boots(ms []measured) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"passhat/udf/stats"
@@ -116,6 +117,54 @@ func singleCell(tasks int, n design, k int64, r rates) *cell {
 				return err
 			}
 			t[singlePlain].interval(plain.Lower, plain.Upper, d.population, plain.Flag != "")
+			return nil
+		},
+	}
+}
+
+// weightCells are the intervals of weighted suites, weights lognormal.
+func weightCells() []*cell {
+	var cells []*cell
+	for _, tasks := range []int{15, 60, 200} {
+		for _, n := range []design{{"n = 3", []int64{3}, []int64{1, 3}}, {"n = 8", []int64{8}, []int64{1, 3}}} {
+			for _, k := range n.ks {
+				for _, r := range gridRates {
+					cells = append(cells, weightCell(tasks, n, k, r))
+				}
+			}
+		}
+	}
+	return cells
+}
+
+func weightCell(tasks int, n design, k int64, r rates) *cell {
+	return &cell{
+		table:   "weights",
+		keys:    []string{fmt.Sprintf("T = %d", tasks), n.name, fmt.Sprintf("k = %d", k), r.name},
+		methods: []string{"fixed_suite_ci", "pass_ci"},
+		heavy:   tasks,
+		repeat: func(s source, t []tally) error {
+			d := newSuiteDraw(tasks)
+			if err := d.draw(s, r, n, k); err != nil {
+				return err
+			}
+			w := make([]float64, tasks)
+			fixed, total := 0.0, 0.0
+			for i := range w {
+				w[i] = math.Exp(s.NormFloat64())
+				fixed += w[i] * power(d.p[i], k)
+				total += w[i]
+			}
+			f, err := stats.FixedSuiteCI(d.c, d.n, w, k, conf)
+			if err != nil {
+				return err
+			}
+			t[0].interval(f.Lower, f.Upper, fixed/total, f.Flag != "")
+			p, err := stats.PassCI(d.theta, w, nil, conf)
+			if err != nil {
+				return err
+			}
+			t[1].interval(p.Lower, p.Upper, d.population, p.Flag != "")
 			return nil
 		},
 	}

@@ -22,7 +22,7 @@ func smallCells() []*cell {
 	for _, c := range coverageCells() {
 		for _, part := range []string{
 			"one run: T = 15, n = 5, k = 3", "one run: T = 8, n = 2, k = 2, 90 % solid", "bootstrap: T = 15, n = 5, k = 3",
-			"clusters: G = 5, unequal sizes, lognormal weights, k = 3", "clusters: G = 3, equal sizes, equal weights, k = 1", "shapes: T = 15",
+			"clusters: G = 5, unequal sizes, lognormal weights, k = 3", "clusters: G = 3, equal sizes, equal weights, k = 1", "shapes: T = 15", "weights: T = 15, n = 3, k = 3",
 			"differences: T = 8, n = 3 and 24, k = 3, Beta(8, 2)", "several runs: T = 15, R = 5, n = 3, k = 3", "several runs: T = 15, R = 2, n = 3, k = 1",
 			"gate: unchanged, R = 1, night sd 0, Beta(2, 0.7), n = 3", "gate: 6 of 60 tasks broken, R = 4, night sd 0.2, Beta(2, 0.7), n = 5",
 		} {
