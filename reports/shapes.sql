@@ -98,7 +98,7 @@ FROM (
 	SELECT group_no, 1 AS part, unclassified || ' of ' || tasks || ' tasks have no shape; give them one with --labels FILE or passhat ingest --as labels FILE' AS text
 	FROM told WHERE unclassified > 0
 	UNION ALL
-	SELECT group_no, 2, 'with ' || shapes || ' shapes "new shapes too" cannot be told: at least 3 are needed' FROM told WHERE shapes < 3
+	SELECT group_no, 2, 'with ' || shapes || CASE WHEN shapes = 1 THEN ' shape' ELSE ' shapes' END || ' "new shapes too" cannot be told: at least 3 are needed' FROM told WHERE shapes < 3
 	UNION ALL
 	SELECT group_no, 2, 'only ' || shapes || ' shapes: "new shapes too" rests on very few clusters (see df)' FROM told WHERE shapes BETWEEN 3 AND 9
 ) AS w JOIN selected_groups AS g ON g.group_no = w.group_no

@@ -68,7 +68,7 @@ SELECT note FROM (
 	SELECT t.group_no, 1 AS part, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || t.tasks || ' tasks: '
 		|| stable_pass || ' stable pass, ' || flaky_tasks || ' flaky, ' || stable_fail || ' stable fail; '
 		|| CASE WHEN n_max = 1 THEN 'flakiness is not measured with n = 1' ELSE printf('mean flakiness %.4f', t.flakiness) END AS note
-	FROM told AS t JOIN selected_groups AS g ON g.group_no = t.group_no WHERE t.group_no <= 12
+	FROM told AS t JOIN selected_groups AS g ON g.group_no = t.group_no WHERE t.group_no <= 12 AND t.tasks > 1
 	UNION ALL
 	SELECT 0, -1, 'the worst ' || $top::BIGINT || ' of ' || sum(tasks) || ' rows are shown' FROM told HAVING $top::BIGINT > 0 AND sum(tasks) > $top::BIGINT
 	UNION ALL
