@@ -153,7 +153,7 @@ func (a *app) runReport(cmd *cobra.Command, r *reportFlags, rep *reports.Report,
 	if d.empty && !d.named {
 		return a.errEmpty("report on")
 	}
-	req.Named = d.named
+	req.Named, req.Sources = d.named, sources
 	bar := a.newProgress()
 	bar.spin("report " + rep.Name)
 	res, err := reports.Run(ctx, d.session, rep, req)

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -23,11 +24,13 @@ func terminal(w any) *os.File {
 }
 
 // look is how a table is to be dressed for stdout: its width, 0 where nothing
-// limits it, and whether colours may be used.
+// limits it, and whether colours may be used. COLUMNS, where it is exported,
+// sets the width of what does not go to a terminal.
 func (a *app) look() (width int, color bool) {
 	f := terminal(a.stdout)
 	if f == nil {
-		return 0, false
+		width, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+		return max(width, 0), false
 	}
 	if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 		width = w
