@@ -35,16 +35,22 @@ task AS (
 		count(*) AS cells, sum(runs) AS runs, min(n) AS n_min, max(n) AS n_max,
 		sum(n) AS n, sum(c) AS c, sum(ungraded) AS ungraded, sum(missing) AS missing,
 		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n,
-		list_avg(list(rate ORDER BY run_id)) AS rate,
-		list_avg(list(flakiness(cell.c, cell.n) ORDER BY run_id)) AS flake,
-		CASE WHEN min(n) >= k THEN list_avg(list(at_k ORDER BY run_id)) END AS at_k,
-		CASE WHEN min(n) >= k THEN list_avg(list(hat_k ORDER BY run_id)) END AS hat_k,
-		CASE WHEN min(n) >= k THEN list_avg(list(high_k ORDER BY run_id)) END AS high_k,
-		CASE WHEN min(n) >= k THEN list_avg(list(other_k ORDER BY run_id)) END AS other_k,
-		list(c ORDER BY run_id) AS c_list, list(n ORDER BY run_id) AS n_list, list(run_id ORDER BY run_id) AS run_list
+		-- One ordered list of structs: an ordered list of each would sort as many times.
+		list({'run_id': run_id, 'rate': rate, 'flake': flakiness(cell.c, cell.n), 'at_k': at_k, 'hat_k': hat_k,
+			'high_k': high_k, 'other_k': other_k, 'c': c, 'n': n} ORDER BY run_id) AS runs_of
 	FROM cell GROUP BY group_no, k, suite, task_id
 ),
-listed AS (
+averaged AS (
+	SELECT * EXCLUDE (runs_of),
+		list_avg([r.rate FOR r IN runs_of]) AS rate, list_avg([r.flake FOR r IN runs_of]) AS flake,
+		CASE WHEN n_min >= k THEN list_avg([r.at_k FOR r IN runs_of]) END AS at_k,
+		CASE WHEN n_min >= k THEN list_avg([r.hat_k FOR r IN runs_of]) END AS hat_k,
+		CASE WHEN n_min >= k THEN list_avg([r.high_k FOR r IN runs_of]) END AS high_k,
+		CASE WHEN n_min >= k THEN list_avg([r.other_k FOR r IN runs_of]) END AS other_k,
+		[r.c FOR r IN runs_of] AS c_list, [r.n FOR r IN runs_of] AS n_list, [r.run_id FOR r IN runs_of] AS run_list
+	FROM task
+),
+grouped AS (
 	SELECT group_no, k, any_value(grp) AS grp, max(runs) AS runs, max(cells) AS cells,
 		count(*) AS tasks, min(n_min) AS n_min, max(n_max) AS n_max,
 		count(*) FILTER (hat_k IS NULL) AS not_estimable,
@@ -53,20 +59,23 @@ listed AS (
 		count(*) FILTER (c = 0) AS stable_fail,
 		sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n)::DOUBLE, 0) AS cost_per_trial,
 		min(suite) IS NOT DISTINCT FROM max(suite) AS one_suite,
-		list(weight ORDER BY suite, task_id) AS weights,
-		list(rate ORDER BY suite, task_id) AS rates,
-		list(flake ORDER BY suite, task_id) AS flakes,
-		list(at_k ORDER BY suite, task_id) AS at_ks,
-		list(hat_k ORDER BY suite, task_id) AS hat_ks,
-		list(high_k ORDER BY suite, task_id) AS high_ks,
-		list(other_k ORDER BY suite, task_id) AS other_ks,
-		list(CASE WHEN hat_k IS NULL THEN 1.0 ELSE 0.0 END ORDER BY suite, task_id) AS gone,
-		flatten(list(c_list ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS cs,
-		flatten(list(n_list ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS ns,
-		flatten(list(list_resize([weight], cells, weight) ORDER BY suite, task_id) FILTER (hat_k IS NOT NULL)) AS ws,
-		flatten(list(run_list ORDER BY suite, task_id) FILTER (cells > 1 AND hat_k IS NOT NULL)) AS run_keys,
-		flatten(list(list_resize([coalesce(suite, '') || chr(31) || task_id], cells, coalesce(suite, '') || chr(31) || task_id) ORDER BY suite, task_id) FILTER (cells > 1 AND hat_k IS NOT NULL)) AS task_keys
-	FROM task GROUP BY group_no, k
+		list({'weight': weight, 'rate': rate, 'flake': flake, 'at_k': at_k, 'hat_k': hat_k, 'high_k': high_k, 'other_k': other_k,
+			'cells': cells, 'c_list': c_list, 'n_list': n_list, 'run_list': run_list,
+			'task_key': CASE WHEN cells > 1 THEN coalesce(suite, '') || chr(31) || task_id END} ORDER BY suite, task_id) AS tasks_of
+	FROM averaged GROUP BY group_no, k
+),
+listed AS (
+	SELECT * EXCLUDE (tasks_of),
+		[t.weight FOR t IN tasks_of] AS weights, [t.rate FOR t IN tasks_of] AS rates, [t.flake FOR t IN tasks_of] AS flakes,
+		[t.at_k FOR t IN tasks_of] AS at_ks, [t.hat_k FOR t IN tasks_of] AS hat_ks,
+		[t.high_k FOR t IN tasks_of] AS high_ks, [t.other_k FOR t IN tasks_of] AS other_ks,
+		[CASE WHEN t.hat_k IS NULL THEN 1.0 ELSE 0.0 END FOR t IN tasks_of] AS gone,
+		CASE WHEN not_estimable < tasks THEN flatten([t.c_list FOR t IN tasks_of IF t.hat_k IS NOT NULL]) END AS cs,
+		CASE WHEN not_estimable < tasks THEN flatten([t.n_list FOR t IN tasks_of IF t.hat_k IS NOT NULL]) END AS ns,
+		CASE WHEN not_estimable < tasks THEN flatten([list_resize([t.weight], t.cells, t.weight) FOR t IN tasks_of IF t.hat_k IS NOT NULL]) END AS ws,
+		flatten([t.run_list FOR t IN tasks_of IF t.cells > 1 AND t.hat_k IS NOT NULL]) AS run_keys,
+		flatten([list_resize([t.task_key], t.cells, t.task_key) FOR t IN tasks_of IF t.cells > 1 AND t.hat_k IS NOT NULL]) AS task_keys
+	FROM grouped
 ),
 estimated AS (
 	SELECT *, mean_se(rates, weights).mean AS mean, mean_se(rates, NULL).mean AS mean_equal,
