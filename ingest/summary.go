@@ -145,11 +145,14 @@ func (s *SourceSummary) tasksText() []string {
 		return nil
 	}
 	var found, ungraded, planned, missing int64
-	least, short, known := tasks[0].Found, 0, true
+	least, short, known := tasks[0].Least, 0, true
+	names, runs := map[[2]string]bool{}, map[store.RunKey]bool{}
 	for _, t := range tasks {
 		found += t.Found
 		ungraded += t.Ungraded
-		least = min(least, t.Found)
+		least = min(least, t.Least)
+		names[[2]string{t.Suite, t.TaskID}] = true
+		runs[t.RunKey] = true
 		if t.Planned == 0 {
 			known = false
 			continue
@@ -160,8 +163,12 @@ func (s *SourceSummary) tasksText() []string {
 			short++
 		}
 	}
-	line := fmt.Sprintf("  %s, %s, %s ungraded; every task supports k up to %d",
-		plural(int64(len(tasks)), "task"), plural(found, "trial"), group(ungraded), least)
+	in := ""
+	if len(runs) > 1 {
+		in = " in " + plural(int64(len(runs)), "run")
+	}
+	line := fmt.Sprintf("  %s%s, %s, %s ungraded; every task supports k up to %d",
+		plural(int64(len(names)), "task"), in, plural(found, "trial"), group(ungraded), least)
 	lines := []string{line}
 	switch {
 	case !known && planned == 0:

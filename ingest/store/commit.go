@@ -29,6 +29,7 @@ type TaskCount struct {
 	TaskID   string
 	Planned  int32 // 0: not in the log
 	Found    int64 // trials, cached ones left out
+	Least    int64 // the fewest of them under one model, agent and effort
 	Ungraded int64
 }
 

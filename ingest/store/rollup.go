@@ -175,7 +175,14 @@ func (r *rollup) taskCounts() []TaskCount {
 		RunKey
 		task string
 	}
+	// A report groups by these by default, so trials of one task under two of
+	// them don't add up to a larger k.
+	type config struct {
+		key
+		model, agent, effort string
+	}
 	at := map[key]int{}
+	trials := map[config]int64{}
 	out := []TaskCount{}
 	for _, t := range r.list {
 		k := key{RunKey{t.text[0], t.text[1]}, t.text[3]}
@@ -183,13 +190,18 @@ func (r *rollup) taskCounts() []TaskCount {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, TaskCount{RunKey: k.RunKey, TaskID: k.task})
+			out = append(out, TaskCount{RunKey: k.RunKey, TaskID: k.task, Least: math.MaxInt64})
 		}
 		out[i].Found += t.n
 		out[i].Ungraded += t.ungraded
 		if p := t.nums[2]; p.OK {
 			out[i].Planned = max(out[i].Planned, int32(p.V))
 		}
+		trials[config{k, t.text[6], t.text[7], t.text[10]}] += t.n
+	}
+	for c, n := range trials {
+		i := at[c.key]
+		out[i].Least = min(out[i].Least, n)
 	}
 	slices.SortFunc(out, func(a, b TaskCount) int {
 		if c := a.RunKey.compare(b.RunKey); c != 0 {

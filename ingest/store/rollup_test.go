@@ -133,7 +133,7 @@ func TestTaskCounts(t *testing.T) {
 	}
 	want := []store.TaskCount{
 		{RunKey: store.RunKey{RunID: "r"}, TaskID: "a"},
-		{RunKey: store.RunKey{RunID: "r"}, TaskID: "b", Planned: 3, Found: 2, Ungraded: 1},
+		{RunKey: store.RunKey{RunID: "r"}, TaskID: "b", Planned: 3, Found: 2, Least: 1, Ungraded: 1},
 	}
 	if diff := cmp.Diff(want, writeParts(t, s, "/x", rows, 2).Tasks); diff != "" {
 		t.Error(diff)
