@@ -220,8 +220,10 @@ func TestMixedConfigurationWarns(t *testing.T) {
 		in[i].EnvironmentID = []string{"e1", "e2"}[i%2]
 		in[i].HarnessVersion = "1.0"
 		in[i].Seed = store.Some(int64(i))
+		in[i].PassRule = "log: ok"
 	}
 	in[0].HarnessVersion = ""
+	in[1].Passed, in[1].PassRule = store.Opt[bool]{}, "" // ungraded, so by no rule
 	s := openHistory(t, in, sql.Config{})
 	res := run(t, s, "passk")
 	all := strings.Join(res.Warnings, "\n")
@@ -230,7 +232,7 @@ func TestMixedConfigurationWarns(t *testing.T) {
 			t.Errorf("warnings lack %q:\n%s", want, all)
 		}
 	}
-	if strings.Contains(all, "differ in model") {
+	if strings.Contains(all, "differ in model") || strings.Contains(all, "pass_rule") {
 		t.Errorf("a warning without a cause:\n%s", all)
 	}
 	if got := res.Stamp.Configuration["seed"]; got != "varies from 0 to 7" {

@@ -80,6 +80,10 @@ func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 			if groups[no] == nil {
 				groups[no] = values{}
 			}
+			// An ungraded trial was judged by no rule, which is no other rule.
+			if s.column == "pass_rule" && row[2+i] == nil {
+				continue
+			}
 			every.add(row[2+i])
 			groups[no].add(row[2+i])
 		}
