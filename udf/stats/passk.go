@@ -62,6 +62,8 @@ func PassAtK(c, n, k int64) (float64, error) {
 		return math.NaN(), nil
 	case n-c < k:
 		return 1, nil
+	case k == 1:
+		return float64(c) / float64(n), nil // to the last bit what pass^1 is
 	}
 	return -math.Expm1(sumLog1p(float64(max(c, k)), float64(n-min(c, k)+1), min(c, k))), nil
 }
