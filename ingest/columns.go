@@ -33,7 +33,8 @@ var columns = []column{
 	{name: "run_id", also: []string{"run", "run_name", "experiment_id", "experiment"}, set: text(func(t *store.Trial) *string { return &t.RunID }), plain: true},
 	{name: "run_at", also: []string{"run_date", "run_started_at", "run_timestamp"}, set: instant(func(t *store.Trial) *time.Time { return &t.RunAt }), unit: "time", plain: true},
 	{name: "run_at_from", set: text(func(t *store.Trial) *string { return &t.RunAtFrom })},
-	{name: "task_id", also: []string{"task", "instance_id", "problem_id", "question_id", "case_id", "test_id", "example_id", "item_id",
+	// An example_id tells examples apart where task is a label that they share.
+	{name: "task_id", also: []string{"example_id", "task", "instance_id", "problem_id", "question_id", "case_id", "test_id", "item_id",
 		"task_name", "scenario_id", "prompt_id", "query_id", "instance", "problem", "test_case", "case", "scenario", "test_name", "sample_id", "id", "name"},
 		set: text(func(t *store.Trial) *string { return &t.TaskID })},
 	{name: "trial", also: []string{"trial_index", "trial_idx", "trial_num", "trial_number", "trial_id", "epoch", "attempt", "attempt_number", "attempt_index",

@@ -294,6 +294,14 @@ func TestMapPaths(t *testing.T) {
 	}
 }
 
+// Verifiers writes the name of the environment as task of every example.
+func TestExampleIDBeforeTask(t *testing.T) {
+	d := newDesk(t)
+	log := d.write("results.jsonl", `{"example_id":7,"task":"wordle","ok":true}`+"\n"+`{"example_id":8,"task":"wordle","ok":false}`+"\n")
+	d.one(ingest.Options{}, log)
+	d.wantRows("7/0 true", "8/0 false")
+}
+
 func TestUsageErrors(t *testing.T) {
 	for _, c := range []struct {
 		opt  ingest.Options
