@@ -1,9 +1,12 @@
 package main
 
 import (
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"passhat/ingest"
 	"passhat/reports"
 )
 
@@ -57,6 +60,40 @@ func (o *outputFlags) outputs(a *app) ([]reports.Output, error) {
 		outs = append(outs, out)
 	}
 	return outs, nil
+}
+
+// keepInputs refuses outputs that would overwrite what is read: the named logs
+// and tables, and logs that the store was filled from.
+func keepInputs(outs []reports.Output, d *data, sources []string, tables map[string]string) error {
+	var inputs []string
+	var found []ingest.Found
+	if len(sources) > 0 {
+		var err error
+		if found, err = ingest.Expand(sources); err != nil {
+			return err
+		}
+	}
+	for _, f := range found {
+		inputs = append(inputs, f.Path)
+	}
+	for _, path := range tables {
+		inputs = append(inputs, path)
+	}
+	for _, batch := range d.snap.Batches() {
+		inputs = append(inputs, batch.Source)
+	}
+	for _, out := range outs {
+		is, err := os.Stat(out.Path)
+		if out.Path == "" || err != nil {
+			continue // a new file, or the writer's to complain of
+		}
+		for _, in := range inputs {
+			if was, err := os.Stat(in); err == nil && os.SameFile(is, was) {
+				return usagef("-o %s would overwrite a log that is read; name another file", out.Path)
+			}
+		}
+	}
+	return nil
 }
 
 // print writes a result to the outputs. Results of ad-hoc SQL show six

@@ -64,6 +64,9 @@ func (a *app) query(cmd *cobra.Command, q *queryFlags, args []string) error {
 		return err
 	}
 	defer d.close()
+	if err := keepInputs(outs, d, sources, tables); err != nil {
+		return err
+	}
 	bar := a.newProgress()
 	bar.spin("query")
 	res, err := reports.Query(cmd.Context(), d.session, "query", text, params)

@@ -150,6 +150,9 @@ func (a *app) runReport(cmd *cobra.Command, r *reportFlags, rep *reports.Report,
 		return err
 	}
 	defer d.close()
+	if err := keepInputs(outs, d, sources, tables); err != nil {
+		return err
+	}
 	if d.empty && !d.named {
 		return a.errEmpty("report on")
 	}
