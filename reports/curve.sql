@@ -12,7 +12,7 @@
 -- when bounds: pass_hat_k_low pass_hat_k_high
 WITH cell AS (
 	SELECT t.*, ks.k, pass_at_k(c, n, ks.k) AS at_k, pass_hat_k(c, n, ks.k) AS hat_k, pass_hat_k(c_high, n, ks.k) AS high_k
-	FROM selected_task_runs AS t CROSS JOIN (SELECT unnest(range(1, list_max($k::INTEGER[]) + 1))::INTEGER AS k) AS ks
+	FROM selected_task_runs AS t CROSS JOIN (SELECT unnest(range(1, least(list_max($k::INTEGER[]), 1000) + 1))::INTEGER AS k) AS ks
 	WHERE in_every_run AND n > 0
 ),
 task AS (

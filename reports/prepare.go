@@ -164,7 +164,13 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 	choose := ""
 	sel.allRuns = true
+	named, err := d.column(ctx, "SELECT DISTINCT run_id FROM task_runs WHERE run_id = "+quoteText(sel.req.Runs))
+	if err != nil {
+		return err
+	}
 	switch n, err := strconv.ParseInt(sel.req.Runs, 10, 64); {
+	case len(named) > 0: // a run's own name goes before a number and the words
+		sel.filter += " AND run_id = " + quoteText(sel.req.Runs)
 	case sel.req.Runs == "all":
 	case sel.req.Runs == "latest":
 		n = 1
@@ -192,7 +198,7 @@ func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 			keys += ", " + g.expr
 		}
 	}
-	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT %s, max(t.run_at) AS run_at FROM %s GROUP BY %s%s",
+	err = d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT %s, max(t.run_at) AS run_at FROM %s GROUP BY %s%s",
 		cols, sel.filtered(sel.source()), keys, choose))
 	if err != nil {
 		return sel.filterError(err)

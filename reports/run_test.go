@@ -378,3 +378,38 @@ func TestTasksCommon(t *testing.T) {
 		}
 	}
 }
+
+// A task that the policy leaves without a trial in one of several pooled runs
+// is not in every run, so it leaves the average.
+func TestTaskWithoutGradedTrialInOneRun(t *testing.T) {
+	lost := trials("r2", "a", 2, 0)
+	for i := range lost {
+		lost[i].Passed = store.Opt[bool]{}
+	}
+	in := slices.Concat(trials("r1", "a", 2, 2), trials("r1", "b", 2, 1), lost, trials("r2", "b", 2, 2))
+	s := openHistory(t, in, sql.Config{})
+	for _, name := range []string{"passk", "curve"} {
+		row := table(t, run(t, s, name, "by=suite", "runs=all", "policy=exclude", "k=1"), name)[0]
+		near(t, name, row["pass_hat_k"], 0.75, 1e-12)
+	}
+}
+
+// The name of a run goes before what its text would mean as a number or word.
+func TestRunNamedByANumber(t *testing.T) {
+	in := slices.Concat(trials("11", "a", 2, 1), trials("12", "a", 4, 4), trials("all", "a", 2, 0))
+	s := openHistory(t, in, sql.Config{})
+	for name, want := range map[string]float64{"11": 0.5, "12": 1, "all": 0} {
+		rows := table(t, run(t, s, "passk", "runs="+name, "k=1"), "passk")
+		if len(rows) != 1 {
+			t.Fatalf("runs %s: %d rows", name, len(rows))
+		}
+		near(t, "runs "+name, rows[0]["mean"], want, 0)
+	}
+}
+
+func TestCurveIsBounded(t *testing.T) {
+	s := openHistory(t, trials("r", "a", 3, 2), sql.Config{})
+	if n := len(table(t, run(t, s, "curve", "k=2147483647"), "curve")); n != 1000 {
+		t.Errorf("%d rows, want the 1000 of the limit", n)
+	}
+}

@@ -194,8 +194,8 @@ WITH cell AS (SELECT t.*, g.group_no, g.grp, g.runs AS runs, %s AS weight FROM s
 kept AS (SELECT * FROM cell WHERE weight IS NULL OR weight > 0),
 counted AS (SELECT %s FROM kept GROUP BY group_no, suite, %s, task_id),
 known AS (SELECT group_no, suite, count(DISTINCT coalesce(run_id, '')) AS run_count FROM counted GROUP BY group_no, suite),
-here AS (SELECT group_no, suite, task_id, count(*) AS run_count FROM counted GROUP BY group_no, suite, task_id)
-SELECT c.*, h.run_count = k.run_count AS in_every_run
+here AS (SELECT group_no, suite, task_id, count(*) FILTER (n > 0) AS run_count FROM counted GROUP BY group_no, suite, task_id)
+SELECT c.*, h.run_count = 0 OR h.run_count = k.run_count AS in_every_run
 FROM counted AS c
 JOIN known AS k ON k.group_no = c.group_no AND k.suite IS NOT DISTINCT FROM c.suite
 JOIN here AS h ON h.group_no = c.group_no AND h.suite IS NOT DISTINCT FROM c.suite AND h.task_id IS NOT DISTINCT FROM c.task_id`,
@@ -286,10 +286,10 @@ FROM %s%s%s WHERE %s`, weight, sel.chosen("labelled_trials"), sel.joinGroups(fal
 func (sel *selection) count(ctx context.Context, d *db) error {
 	row, err := d.row(ctx, `WITH task AS (
 	SELECT suite, task_id, sum(n) AS n, sum(ungraded) AS ungraded, sum(cached) AS cached, sum(missing) AS missing,
-		min(CASE WHEN n > 0 THEN n END) AS n_min, max(n) AS n_max, bool_and(in_every_run) AS in_every_run, min(n) AS fewest
+		min(CASE WHEN n > 0 THEN n END) AS n_min, max(n) AS n_max, bool_and(in_every_run) AS in_every_run
 	FROM selected_task_runs GROUP BY suite, task_id)
 SELECT count(*), sum(n)::BIGINT, sum(ungraded)::BIGINT, count(*) FILTER (ungraded > 0), sum(cached)::BIGINT, sum(missing)::BIGINT,
-	min(n_min), max(n_max), count(*) FILTER (NOT in_every_run), count(DISTINCT coalesce(suite, '')), count(*) FILTER (fewest = 0)
+	min(n_min), max(n_max), count(*) FILTER (NOT in_every_run), count(DISTINCT coalesce(suite, '')), count(*) FILTER (n = 0)
 FROM task`)
 	if err != nil {
 		return err

@@ -256,6 +256,7 @@ func TestCheckWhere(t *testing.T) {
 		"(SELECT count(*) FROM '/etc/passwd') > 0",
 		"(SELECT count(*) FROM \"/etc/passwd\") > 0",
 		"(SELECT count(*) FROM enable_logging()) > 0",
+		`EXISTS (SELECT 1 FROM "/x/secret.csv") AND EXISTS (WITH "/x/secret.csv" AS (SELECT 1) SELECT 1)`,
 		"(SELECT count(*) FROM query('SELECT 1')) > 0",
 		"(SELECT count(*) FROM (SUMMARIZE trials)) > 0",
 		"getenv('HOME') = 'x'",

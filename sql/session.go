@@ -166,9 +166,10 @@ func (s *Session) Exec(ctx context.Context, text string) error {
 	return nil
 }
 
-// ExecParams is Exec of one statement with parameters, as in Query.
+// ExecParams is Exec of one statement with parameters, as in Query; in a locked
+// session it is guarded as there, and makes temporary tables only.
 func (s *Session) ExecParams(ctx context.Context, text string, params map[string]any) error {
-	rows, err := s.query(ctx, text, params, false)
+	rows, err := s.query(ctx, text, params, s.Locked())
 	if err != nil {
 		return err
 	}

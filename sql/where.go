@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -197,6 +198,8 @@ func checkNode(node map[string]any, known map[string]bool) error {
 	return nil
 }
 
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // addCTEs adds the names that WITH defines anywhere in the tree.
 func addCTEs(tree any, known map[string]bool) {
 	switch v := tree.(type) {
@@ -209,7 +212,9 @@ func addCTEs(tree any, known map[string]bool) {
 			list, _ := ctes["map"].([]any)
 			for _, e := range list {
 				entry, _ := e.(map[string]any)
-				if name, ok := entry["key"].(string); ok {
+				// A name such as "x.csv" would elsewhere, out of its scope, be
+				// read as a file.
+				if name, ok := entry["key"].(string); ok && plainName.MatchString(name) {
 					known[strings.ToLower(name)] = true
 				}
 			}

@@ -225,7 +225,7 @@ func TestManyPasses(t *testing.T) {
 	}
 	all[3] = "r t3 0 p"
 	all[0], all[1] = all[1], all[0]
-	if _, sum = (text{path: "/a", content: lines(all...)}).ingest(t, s); sum.Action != store.Replace || len(sum.Replaced) != 2 {
+	if _, sum = (text{path: "/a", content: lines(all...)}).ingest(t, s); sum.Action != store.Replace || len(sum.Replaced) != 1 { // both together had most rows twice
 		t.Errorf("superset: %v %v", sum.Action, sum.Replaced)
 	}
 	if got := content(t, s); len(got) != 1001 {

@@ -55,6 +55,7 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 		return Summary{}, err
 	}
 	roll := b.mergeRollups()
+	defer roll() // it reads the parts, which a failed commit gives up
 	first, err := b.decideEarly(ctx)
 	if err != nil {
 		return Summary{}, err

@@ -83,16 +83,20 @@ func (b *Batch) decide(ctx context.Context, st *state) (*decision, error) {
 // one that is another run.
 func (b *Batch) decideNew(ctx context.Context, st *state, d *decision) error {
 	same := st.samePath(&b.src)
+	// The chains are tested together: a row that two nights had must be in the
+	// file twice before it stands for both.
+	var held []*Record
 	for _, tail := range same {
 		chain := st.chain(tail)
-		all, err := b.holdsAll(ctx, chain)
+		all, err := b.holdsAll(ctx, slices.Concat(held, chain))
 		if err != nil {
 			return err
 		}
 		if all {
-			d.replaces = append(d.replaces, names(chain)...)
+			held = append(held, chain...)
 		}
 	}
+	d.replaces = append(d.replaces, names(held)...)
 	switch {
 	case len(d.replaces) > 0:
 		d.action, d.note = Replace, "every row read from this path before is in it: replaces that"

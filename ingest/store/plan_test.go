@@ -54,6 +54,11 @@ func TestSourceRules(t *testing.T) {
 			{one(a, b, c, d), store.Append, store.Append, 2},
 			{one(a, b, c, d), store.Skip, store.Skip, 0},
 		}, []string{d, a, b, c}},
+		{"a row that two nights had stands for one of them", []step{
+			{one("- a - p", "- b - f"), store.New, store.New, 2},
+			{one("- a - p", "- c - p"), store.New, store.New, 2},
+			{one("- c - p", "- a - p", "- b - f"), store.Replace, store.New, 3},
+		}, []string{"- a - p", "- a - p", "- b - f", "- c - p", "- c - p"}},
 		{"an unfinished line waits", []step{
 			{with(one(a), func(x *text) { x.content += "r a 1" }), store.New, store.New, 1},
 			{one(a, b), store.Append, store.Append, 1},
