@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -16,6 +17,8 @@ type Probe struct {
 	Siblings []string // names of the files beside it
 	Head     []byte   // first decompressed bytes, at most 256 KiB
 	Whole    bool     // Head is all there is
+	// Members are the names in a zip archive, at most 10,000.
+	Members []string
 	// NamedTask: the user says where the task is (--map, --set), so that no
 	// field needs to be recognised as it.
 	NamedTask bool
@@ -48,7 +51,11 @@ func probe(in *Input) (*Probe, error) {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
-	return &Probe{Name: name, Siblings: in.Siblings, Head: head[:n], Whole: n < probeBytes}, nil
+	p := &Probe{Name: name, Siblings: in.Siblings, Head: head[:n], Whole: n < probeBytes}
+	if bytes.HasPrefix(p.Head, []byte(zipMagic)) {
+		p.Members = in.zipMembers(maxMembers)
+	}
+	return p, nil
 }
 
 func detect(name string, p *Probe, formats []Format) (Format, error) {

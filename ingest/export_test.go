@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"passhat/ingest/store"
@@ -29,12 +30,22 @@ func (m *memSink) reject(r *SyntaxError) error {
 
 // ReadTrials reads one source into memory as Ingest would into a store.
 func ReadTrials(ctx context.Context, path string, opt Options) (string, []store.Trial, []*SyntaxError, error) {
-	in, hash, err := openInput(ctx, Found{Path: path}, &opt)
+	found, err := Expand([]string{path})
+	if err == nil {
+		found, err = claimFolders(found, &opt)
+	}
+	if err != nil {
+		return "", nil, nil, err
+	}
+	if len(found) != 1 {
+		return "", nil, nil, fmt.Errorf("%s: it holds %d sources, wanted one", path, len(found))
+	}
+	in, hash, err := openInput(ctx, found[0], &opt)
 	if err != nil {
 		return "", nil, nil, err
 	}
 	defer in.close()
-	f, err := chooseFormat(in, &opt)
+	f, err := chooseFormat(in, found[0], &opt)
 	if err != nil {
 		return "", nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 // say. One finisher is for one goroutine.
 type finisher struct {
 	suite, run     string
+	dependent      bool // --allow-dependent
 	sets           []fixedValue
 	extra          string // `"team":"x"`, members for extra
 	rule           *Rule
@@ -36,7 +37,7 @@ type fixedValue struct {
 
 // newFinisher checks the options it applies. Errors are of kind *UsageError.
 func newFinisher(opt *Options) (*finisher, error) {
-	f := &finisher{suite: opt.Suite, run: opt.Run}
+	f := &finisher{suite: opt.Suite, run: opt.Run, dependent: opt.AllowDependent}
 	loc, err := opt.location()
 	if err != nil {
 		return nil, err
@@ -143,11 +144,12 @@ func (f *finisher) finish(t *store.Trial) {
 		t.RunID, t.RunMade = f.run, false
 	}
 	if f.extra != "" {
-		if len(t.Extra) > 2 {
-			t.Extra = "{" + f.extra + "," + t.Extra[1:]
-		} else {
-			t.Extra = "{" + f.extra + "}"
-		}
+		addMember(t, f.extra)
+	}
+	if f.dependent && t.Cached.V {
+		// It counts now; that it was cached stays known.
+		t.Cached = store.Opt[bool]{}
+		addMember(t, `"cached":true`)
 	}
 	if t.GitCommit == "" && f.commit != "" {
 		t.GitCommit = f.commit
@@ -169,6 +171,15 @@ func (f *finisher) finish(t *store.Trial) {
 		if t.Score.OK || t.Scores != "" {
 			f.count.scoredUngraded++
 		}
+	}
+}
+
+// addMember puts clean JSON members before those of extra.
+func addMember(t *store.Trial, members string) {
+	if len(t.Extra) > 2 {
+		t.Extra = "{" + members + "," + t.Extra[1:]
+	} else {
+		t.Extra = "{" + members + "}"
 	}
 }
 

@@ -48,6 +48,16 @@ type Format struct {
 	// (RunID "", Trial not OK), run_at, --suite, --run, --set and --pass-when.
 	// A line format starts at Input.Offset and calls Input.Consume.
 	Read func(context.Context, *Input, *Options) iter.Seq2[*store.Trial, error]
+	// Claim, if set, looks at a folder and names the files of it that are one
+	// source of this format together; none if the folder is not its own. It may
+	// read their beginnings (Folder.Head), but should decide by names first: it
+	// is asked for every folder of a walk, from the top down. Read then finds
+	// them in Input.Files and Input.OpenFile.
+	Claim func(*Folder, *Options) []string
+	// Beside, if set, names the files beside the source that Read takes
+	// metadata from (Input.Sibling). Their content counts as an option: a
+	// change in them replaces what was read before.
+	Beside func(*Input) []string
 	// Fields tells column by column where the value comes from.
 	Fields []FieldDoc
 	// Notes tell what the format does about errors, and what it cannot know.

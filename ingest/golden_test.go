@@ -32,6 +32,9 @@ var sampleTime = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
 // copySample copies a file to a fresh folder with a fixed file time.
 func copySample(t testing.TB, path string) string {
 	t.Helper()
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return copyFolder(t, path)
+	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +44,25 @@ func copySample(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(to, sampleTime, sampleTime); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// copyFolder copies a folder, and all in it, likewise.
+func copyFolder(t testing.TB, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(path))
+	if err := os.CopyFS(to, os.DirFS(path)); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(to, func(p string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chtimes(p, sampleTime, sampleTime)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return to

@@ -13,7 +13,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +36,14 @@ func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options)
 	if err != nil {
 		return sum, err
 	}
+	found, cleanup, err := expandArchives(ctx, found, &opt)
+	defer cleanup()
+	if err != nil {
+		return sum, err
+	}
+	if found, err = claimFolders(found, &opt); err != nil {
+		return sum, err
+	}
 	watch := newWatch(&opt, found)
 	defer watch.stop()
 	var failed []error
@@ -43,7 +53,7 @@ func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options)
 		}
 		s, err := ingestOne(ctx, st, f, &opt, watch)
 		if isUnknownFormat(err) && !f.Named() {
-			sum.PassedOver = append(sum.PassedOver, f.Path)
+			sum.PassedOver = append(sum.PassedOver, f.name())
 			continue
 		}
 		s.Err = err
@@ -87,6 +97,15 @@ func (o *Options) check() error {
 	if _, _, err := o.maxRejects(0); err != nil {
 		return err
 	}
+	if !slices.Contains([]string{"", "first", "final"}, o.Attempts) {
+		return usagef("--attempts", "%q: wanted first or final", o.Attempts)
+	}
+	if !slices.Contains([]string{"", "trial", "run"}, o.FolderAs) {
+		return usagef("--folder-as", "%q: wanted trial or run", o.FolderAs)
+	}
+	if _, err := o.TaskList(); err != nil {
+		return err
+	}
 	if o.As != "" && o.As != asLabels && o.As != asPrices {
 		if _, ok := FormatNamed(o.As); !ok {
 			return usagef("--as", "there is no format %q: choose one of %s, %s, %s", o.As,
@@ -119,9 +138,19 @@ func (o *Options) maxRejects(rows int64) (n int64, text string, err error) {
 // given lists the options that change rows, as the record of a batch keeps them.
 func (o *Options) given() map[string]string {
 	m := map[string]string{}
-	for name, v := range map[string]string{"suite": o.Suite, "run": o.Run, "pass-when": o.PassWhen, "score": o.Score, "tz": o.TZ} {
+	for name, v := range map[string]string{"suite": o.Suite, "run": o.Run, "pass-when": o.PassWhen, "score": o.Score, "tz": o.TZ,
+		"filter": o.Filter, "attempts": o.Attempts, "folder-as": o.FolderAs} {
 		if v != "" {
 			m[name] = v
+		}
+	}
+	if o.AllowDependent {
+		m["allow-dependent"] = "true"
+	}
+	for flag, path := range map[string]string{"tasks": o.Tasks, "preset": o.Preset} {
+		if b, err := os.ReadFile(path); path != "" && err == nil {
+			h := sha256.Sum256(b)
+			m[flag] = fmt.Sprintf("%x", h[:8])
 		}
 	}
 	for name, pairs := range map[string][]Pair{"set": o.Set, "map": o.Map} {
@@ -141,20 +170,23 @@ func optionsHash(m map[string]string) string {
 // ingestOne brings one source into the store.
 func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watch *watch) (s SourceSummary, err error) {
 	start := time.Now()
-	s = SourceSummary{Source: f.Path, Kind: store.KindTrials, DryRun: opt.DryRun}
+	s = SourceSummary{Source: f.name(), Kind: store.KindTrials, DryRun: opt.DryRun}
 	defer func() { s.Took = time.Since(start) }()
-	watch.begin(f.Path)
+	watch.begin(f.name())
 	in, hash, err := openInput(ctx, f, opt)
 	if err != nil {
 		return s, err
 	}
 	defer in.close()
 	defer watch.end(in)
+	if f.Left > 0 {
+		s.Left = f.Left
+	}
 	if opt.As == asLabels || opt.As == asPrices {
 		err = ingestSide(ctx, st, in, hash, opt, &s)
 		return s, err
 	}
-	format, err := chooseFormat(in, opt)
+	format, err := chooseFormat(in, f, opt)
 	if err != nil {
 		return s, err
 	}
@@ -169,7 +201,11 @@ func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watc
 	}
 }
 
-func chooseFormat(in *Input, opt *Options) (Format, error) {
+func chooseFormat(in *Input, found Found, opt *Options) (Format, error) {
+	if found.Folder != nil {
+		f, _ := FormatNamed(found.Format)
+		return f, nil
+	}
 	if opt.As == "" {
 		return Detect(in, opt)
 	}
@@ -182,6 +218,9 @@ func chooseFormat(in *Input, opt *Options) (Format, error) {
 
 func sourceOf(in *Input, hash string, f Format, opt *Options) store.Source {
 	given := opt.given()
+	for _, name := range besideOf(in, f) {
+		given["beside "+name] = in.siblingHash(name)
+	}
 	src := store.Source{
 		Path: in.Path, Format: f.Name, FormatVersion: f.Version, Hash: hash, Size: in.limit,
 		// Compressed text is not read from the middle.
@@ -199,7 +238,7 @@ func sourceOf(in *Input, hash string, f Format, opt *Options) store.Source {
 
 // ingestPlanned plans, reads and commits.
 func ingestPlanned(ctx context.Context, st *store.Store, in *Input, src store.Source, f Format, opt *Options, watch *watch, s *SourceSummary) error {
-	*s = SourceSummary{Source: s.Source, Kind: s.Kind, Format: s.Format, DryRun: s.DryRun}
+	*s = SourceSummary{Source: s.Source, Kind: s.Kind, Format: s.Format, DryRun: s.DryRun, Left: s.Left}
 	var err error
 	if s.Plan, err = st.Plan(ctx, src); err != nil {
 		return err
@@ -209,6 +248,7 @@ func ingestPlanned(ctx context.Context, st *store.Store, in *Input, src store.So
 		return nil
 	}
 	in.Offset, in.FirstLine, in.consumed, in.mappers.all = 0, 1, 0, nil
+	in.notes, in.naiveTimes = nil, 0
 	if s.Plan.Action == store.Append {
 		in.Offset = s.Plan.Offset
 		lines, err := in.countLines(ctx, in.Offset)
@@ -280,8 +320,9 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 		s.Waiting = in.limit - in.consumed
 	}
 	stats := in.stats()
+	stats.NaiveTimes += in.naiveTimes
 	s.Mapping = mapping(&stats)
-	s.Notes = notes(&stats, &p.counts, opt)
+	s.Notes = append(slices.Clone(in.notes), notes(&stats, &p.counts, opt)...)
 	s.Notes = append(s.Notes, unusedRules(&stats, opt)...)
 	if s.Waiting > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("the last line is unfinished: its %s wait for the next ingest", plural(s.Waiting, "byte")))

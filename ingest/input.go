@@ -25,14 +25,22 @@ type Input struct {
 	// Compression is Plain, Gzip or Zstd.
 	Compression string
 
+	// Folder is set for a folder that a format claims whole; Files are the
+	// files of it that are read (OpenFile), relative to it. Such an Input has
+	// no bytes of its own.
+	Folder *Folder
+	Files  []string
+
 	// file holds the bytes: Path, or the spooled copy of stdin.
-	file      string
-	limit     int64 // bytes of file that belong to the input
-	limits    Limits
-	consumed  int64
-	onRead    func(int) // told of raw bytes read
-	temporary bool      // file is to be removed in the end
-	mappers   mappers
+	file       string
+	limit      int64 // bytes of file that belong to the input
+	limits     Limits
+	consumed   int64
+	onRead     func(int) // told of raw bytes read
+	temporary  bool      // file is to be removed in the end
+	mappers    mappers
+	notes      []string
+	naiveTimes int64
 }
 
 // Open returns the decompressed bytes from the beginning.
@@ -82,6 +90,9 @@ type RawFile interface {
 
 // OpenRaw returns the bytes as stored, compressed or not.
 func (in *Input) OpenRaw() (RawFile, error) {
+	if in.Folder != nil {
+		return nil, fmt.Errorf("%s: it is a folder, not a file", in.Name)
+	}
 	f, err := os.Open(in.file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open: %w", in.Name, plainPathError(err))
@@ -92,10 +103,10 @@ func (in *Input) OpenRaw() (RawFile, error) {
 // Sibling returns the content of a file beside the source, whose name must be
 // one of Siblings; more than limit bytes are an error.
 func (in *Input) Sibling(name string, limit int64) ([]byte, error) {
-	if in.Path == "" || name != filepath.Base(name) {
+	if in.Path == "" || in.Folder != nil || name != filepath.Base(name) {
 		return nil, fmt.Errorf("%s: no file %q beside it", in.Name, name)
 	}
-	f, err := os.Open(filepath.Join(filepath.Dir(in.Path), name))
+	f, err := os.Open(filepath.Join(filepath.Dir(in.file), name))
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %s beside it: %w", in.Name, name, plainPathError(err))
 	}
@@ -152,7 +163,7 @@ func stem(name string) string {
 		ext := filepath.Ext(base)
 		switch strings.ToLower(ext) {
 		case ".gz", ".zst", ".zstd", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".log",
-			".parquet", ".arrow", ".arrows", ".ipc", ".feather":
+			".parquet", ".arrow", ".arrows", ".ipc", ".feather", ".eval", ".xml", ".yaml", ".yml", ".db", ".sqlite", ".zip":
 			if trimmed := strings.TrimSuffix(base, ext); trimmed != "" {
 				base = trimmed
 				continue

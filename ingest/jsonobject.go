@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -100,3 +101,20 @@ func quoteShort(b []byte) string {
 	}
 	return strconv.Quote(string(b))
 }
+
+// sorted returns the object's text with its members sorted by key, "" when it
+// is empty.
+func (o *jsonObject) sorted() string {
+	order := make([]int, len(o.keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(o.keys[a], o.keys[b]) })
+	s := jsonObject{}
+	for _, i := range order {
+		s.keys, s.values = append(s.keys, o.keys[i]), append(s.values, o.values[i])
+	}
+	return s.String()
+}
+
+func appendJSONInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }

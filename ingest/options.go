@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"io"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -24,6 +26,22 @@ type Options struct {
 	PassWhen string
 	// Score names which of several scores becomes the column score.
 	Score string
+	// Filter chooses one of several filters of an lm-eval log.
+	Filter string
+	// Attempts is which attempt of a test that was retried is its trial:
+	// "first" (the default) or "final".
+	Attempts string
+	// AllowDependent counts what is not an independent trial as one: every
+	// attempt, answers from a cache, re-runs of failures.
+	AllowDependent bool
+	// FolderAs says what several run folders in one are: "trial", the trials of
+	// one run, or "run", runs; "" leaves it to the format.
+	FolderAs string
+	// Tasks is a file that lists the tasks of the suite, one a line, for
+	// harnesses that log only some of them; "" for none.
+	Tasks string
+	// Preset is a file with a preset of the user's own; "" for none.
+	Preset string
 	// TZ is the zone of times that carry none; "" is UTC.
 	TZ string
 	// Strict fails a source at its first reject.
@@ -75,4 +93,42 @@ func (o *Options) location() (*time.Location, error) {
 		return nil, usagef("--tz", "there is no time zone %q: wanted a name such as Europe/Berlin or UTC", o.TZ)
 	}
 	return loc, nil
+}
+
+// maxTaskList is the longest file of tasks, in bytes.
+const maxTaskList = 64 << 20
+
+// TaskList returns the tasks of --tasks: one a line, blank lines and those
+// that begin with # left out, each once, in their order; nil without --tasks. Errors
+// are of kind *UsageError.
+func (o *Options) TaskList() ([]string, error) {
+	if o.Tasks == "" {
+		return nil, nil
+	}
+	f, err := os.Open(o.Tasks)
+	if err != nil {
+		return nil, usagef("--tasks", "%s: open: %v", o.Tasks, plainPathError(err))
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxTaskList+1))
+	if err != nil {
+		return nil, usagef("--tasks", "%s: read: %v", o.Tasks, plainPathError(err))
+	}
+	if len(b) > maxTaskList {
+		return nil, usagef("--tasks", "%s: it is longer than %d bytes", o.Tasks, maxTaskList)
+	}
+	var out []string
+	seen := map[string]bool{}
+	for line := range strings.Lines(strings.ToValidUTF8(strings.TrimPrefix(string(b), utf8BOM), "\uFFFD")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") || seen[line] {
+			continue
+		}
+		seen[line] = true
+		out = append(out, line)
+	}
+	if len(out) == 0 {
+		return nil, usagef("--tasks", "%s: it lists no task: wanted one a line", o.Tasks)
+	}
+	return out, nil
 }

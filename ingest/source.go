@@ -19,7 +19,10 @@ import (
 // regular file, standard input above all, is first copied to a private
 // temporary file, so that it can be read more than once in bounded memory.
 func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash string, err error) {
-	in = &Input{Name: f.Path, limits: opt.Limits, FirstLine: 1}
+	if f.Folder != nil {
+		return openFolder(f, opt)
+	}
+	in = &Input{Name: f.name(), limits: opt.Limits, FirstLine: 1}
 	info, err := os.Stat(f.Path)
 	if f.Path == Stdin || err == nil && !info.Mode().IsRegular() {
 		if err := in.spool(ctx, f, opt); err != nil {
@@ -30,15 +33,18 @@ func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash stri
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: open: %w", in.Name, plainPathError(err))
 		}
-		if in.Path, err = filepath.Abs(f.Path); err != nil {
+		if in.Path, err = filepath.Abs(f.name()); err != nil {
 			return nil, "", fmt.Errorf("%s: %w", in.Name, err)
 		}
-		in.file, in.limit, in.ModTime = in.Path, info.Size(), info.ModTime().UTC()
+		if in.file, err = filepath.Abs(f.Path); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", in.Name, err)
+		}
+		in.limit, in.ModTime = info.Size(), info.ModTime().UTC()
 		in.Stem = stem(f.Path)
-		in.Siblings = namesBeside(in.Path)
+		in.Siblings = namesBeside(in.file)
 	}
 	in.Size = in.limit
-	hash, err = in.hashPrefix(ctx, in.limit)
+	hash, err = in.hash(ctx)
 	if err == nil {
 		err = in.findCompression()
 	}
@@ -136,6 +142,19 @@ func (in *Input) readPrefix(ctx context.Context, n int64, w io.Writer) (int64, e
 	return read, nil
 }
 
+// hash is the hex SHA-256 of the content. Of a zip archive it is that of its
+// table of contents, which holds the size and checksum of every member: a log
+// of many gigabytes is known by reading a few kilobytes.
+func (in *Input) hash(ctx context.Context) (string, error) {
+	if table, ok, err := in.zipTable(); ok || err != nil {
+		h := sha256.New()
+		fmt.Fprintf(h, "zip %d\n", in.limit)
+		h.Write(table)
+		return sum(h), err
+	}
+	return in.hashPrefix(ctx, in.limit)
+}
+
 // linePrefix is hashPrefix for a source of lines: "" also where a line runs
 // across byte n.
 func (in *Input) linePrefix(ctx context.Context, n int64) (string, error) {
@@ -194,13 +213,16 @@ func (in *Input) unchanged(ctx context.Context, hash string) error {
 	if in.Path == "" {
 		return nil
 	}
-	info, err := os.Stat(in.Path)
+	if in.Folder != nil {
+		return in.folderUnchanged(hash)
+	}
+	info, err := os.Stat(in.file)
 	if err == nil && info.Size() == in.limit && info.ModTime().Equal(in.ModTime) {
 		return nil
 	}
 	if err == nil {
 		var now string
-		if now, err = in.hashPrefix(ctx, in.limit); err == nil && now == hash {
+		if now, err = in.hash(ctx); err == nil && now == hash {
 			return nil
 		}
 	}

@@ -23,6 +23,23 @@ type Found struct {
 	Root string
 	// Size in bytes, -1 when unknown (standard input, pipes).
 	Size int64
+	// Name is what messages and the store call it, where that is not Path: a
+	// file of an archive.
+	Name string
+	// Format, Files and Folder are set for a folder that a format claims as one
+	// source: its name, the files that it reads, and Left, the number of others.
+	Format string
+	Files  []string
+	Folder *Folder
+	Left   int
+}
+
+// name is what messages call it.
+func (f *Found) name() string {
+	if f.Name != "" {
+		return f.Name
+	}
+	return f.Path
 }
 
 // Named tells whether the user pointed at this very file.
@@ -179,8 +196,12 @@ func walkFolder(root string) ([]Found, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(w.found, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
+	sortFound(w.found)
 	return w.found, nil
+}
+
+func sortFound(found []Found) {
+	slices.SortFunc(found, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
 }
 
 func (w *folderWalk) dir(dir string) error {

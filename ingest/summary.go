@@ -32,6 +32,8 @@ type SourceSummary struct {
 	Mapping []MappedColumn
 	// Notes are sentences that the user should read.
 	Notes []string
+	// Left is how many files of a folder that is one source were not read.
+	Left int
 	// Waiting is the length of an unfinished last line, in bytes.
 	Waiting int64
 	// FirstReject is the first row that could not be read.
@@ -88,6 +90,9 @@ func (s *SourceSummary) Text() []string {
 		lines = append(lines, "  "+m)
 	}
 	lines = append(lines, s.tasksText()...)
+	if s.Left > 0 {
+		lines = append(lines, fmt.Sprintf("  %s of the folder not read: it is one source", plural(int64(s.Left), "other file")))
+	}
 	for _, n := range s.Notes {
 		lines = append(lines, "  "+n)
 	}

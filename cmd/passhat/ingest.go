@@ -29,6 +29,9 @@ func (a *app) ingestCommand() *cobra.Command {
 	f.BoolVar(&read.opts.DryRun, "dry-run", false, "read, show the mapping and the first rows, write nothing")
 	f.BoolVar(&read.opts.Replace, "replace", false, "changed content of a known path replaces what was there")
 	read.add(cmd)
+	// Elsewhere --tasks chooses among the tasks that were read.
+	f.StringVar(&read.opts.Tasks, "tasks", "", "a `FILE` with the tasks of the suite, one a line, for logs that name only some of them")
+	f.MarkHidden("tasks-file")
 	return cmd
 }
 
