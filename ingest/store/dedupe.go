@@ -181,6 +181,11 @@ func (b *Batch) conflict(ctx context.Context, hashes []hash128, older []olderFil
 	if t.Variant != "" {
 		name = fmt.Sprintf("task %q variant %q trial %d", t.TaskID, t.Variant, t.Trial.V)
 	}
+	for _, part := range []struct{ what, value string }{{"model", t.Model}, {"agent", t.Agent}, {"effort", t.Effort}} {
+		if part.value != "" {
+			name += fmt.Sprintf(" %s %q", part.what, part.value)
+		}
+	}
 	if t.TrialUID != "" {
 		name = fmt.Sprintf("trial_uid %q", t.TrialUID)
 	}
@@ -225,7 +230,7 @@ type storedRow struct {
 
 // The columns an identity is made of, and where to find the row.
 var keyColumns = []int{
-	cSuite, cRunID, cTaskID, cTrial, cTrialFrom, cTrialUID, cVariant, cPassed, cSource, cSourceRow, cRunMade,
+	cSuite, cRunID, cTaskID, cTrial, cTrialFrom, cTrialUID, cVariant, cModel, cAgent, cEffort, cPassed, cSource, cSourceRow, cRunMade,
 }
 
 // readKeys calls use for every row of a trial file that want accepts and that
@@ -315,6 +320,7 @@ func (k *keyRows) row(i int) *storedRow {
 	t := &k.t
 	t.Suite, t.RunID, t.TaskID = text(cSuite), text(cRunID), text(cTaskID)
 	t.TrialFrom, t.TrialUID, t.Variant = text(cTrialFrom), text(cTrialUID), text(cVariant)
+	t.Model, t.Agent, t.Effort = text(cModel), text(cAgent), text(cEffort)
 	t.source, t.SourceRow = text(cSource), text(cSourceRow)
 	t.Trial.Trial = Opt[int32]{OK: k.trial.IsValid(i)}
 	if t.Trial.Trial.OK {
@@ -331,7 +337,7 @@ func (k *keyRows) row(i int) *storedRow {
 // cloneKeys copies the key fields out of the reader's memory.
 func (t *storedRow) cloneKeys() *storedRow {
 	c := *t
-	for _, s := range []*string{&c.Suite, &c.RunID, &c.TaskID, &c.TrialUID, &c.Variant, &c.source, &c.SourceRow} {
+	for _, s := range []*string{&c.Suite, &c.RunID, &c.TaskID, &c.TrialUID, &c.Variant, &c.Model, &c.Agent, &c.Effort, &c.source, &c.SourceRow} {
 		*s = string([]byte(*s))
 	}
 	return &c

@@ -55,6 +55,10 @@ func identity(t *Trial, buf *[]byte) (h hash128, ok bool) {
 		b = binary.LittleEndian.AppendUint32(b, uint32(t.Trial.V))
 		b = appendText(b, t.TaskID)
 		b = appendText(b, t.Variant)
+		// Two models may share a run: one eval of a grid.
+		b = appendText(b, t.Model)
+		b = appendText(b, t.Agent)
+		b = appendText(b, t.Effort)
 	default:
 		return h, false
 	}

@@ -14,7 +14,7 @@ func TestIdentity(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
 	s := open(t)
-	rows := make([]store.Trial, 400)
+	rows := make([]store.Trial, 2000)
 	inGo := map[[2]uint64]int{} // identities, numbered as they come
 	want := make([]string, len(rows))
 	for i := range rows {
@@ -22,6 +22,7 @@ func TestIdentity(t *testing.T) {
 		rows[i] = store.Trial{
 			RunID: pick("r", "r", ""), TaskID: pick("a", "a:b", "1:a", "", "ü", "u\xff"), Variant: pick("", "b", ":b", "a"),
 			TrialUID: pick("", "", "", "t1", "\xfe"), Trial: store.Opt[int32]{V: int32(r.IntN(2)*10 + 1), OK: r.IntN(5) > 0},
+			Model: pick("", "", "m", "m:1"), Agent: pick("", "", "b"), Effort: pick("", "", "high"),
 			TrialFrom: pick(store.TrialExplicit, store.TrialExplicit, store.TrialOrder), RunMade: r.IntN(4) == 0, SourceRow: itoa(i),
 		}
 		if h, ok := store.Identity(&rows[i]); ok {
@@ -46,5 +47,18 @@ func TestIdentity(t *testing.T) {
 		if got[i] != want[i] {
 			t.Errorf("%+v is %q in SQL and %q in Go", rows[i], got[i], want[i])
 		}
+	}
+}
+
+// TestTwoModelsOfOneRun: one run may hold a grid of models whose trials have
+// the same numbers.
+func TestTwoModelsOfOneRun(t *testing.T) {
+	s := open(t)
+	row := func(model string, passed bool, at int) store.Trial {
+		return store.Trial{RunID: "grid", TaskID: "a", Trial: store.Some(int32(0)), TrialFrom: store.TrialExplicit,
+			Model: model, Passed: store.Some(passed), SourceRow: itoa(at)}
+	}
+	if sum := writeParts(t, s, "/grid", []store.Trial{row("m1", true, 1), row("m2", false, 2)}, 1); sum.Stored != 2 || sum.Duplicates != 0 {
+		t.Errorf("stored %d, duplicates %d; want both trials", sum.Stored, sum.Duplicates)
 	}
 }

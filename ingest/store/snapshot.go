@@ -213,7 +213,8 @@ func (sn *Snapshot) CountedSQL() string {
 const IdentitySQL = `CASE WHEN "_run_made" OR run_id IS NULL THEN NULL ` +
 	`WHEN trial_uid IS NOT NULL THEN 'u' || trial_uid ` +
 	`WHEN trial_from = 'explicit' AND trial IS NOT NULL AND task_id IS NOT NULL ` +
-	`THEN 't' || trial || ':' || strlen(task_id) || ':' || task_id || coalesce(':' || variant, '') END`
+	`THEN concat_ws(':', 't' || trial, strlen(task_id), task_id, coalesce(strlen(variant), 0), coalesce(variant, ''), ` +
+	`coalesce(strlen(model), 0), coalesce(model, ''), coalesce(strlen(agent), 0), coalesce(agent, ''), coalesce(effort, '')) END`
 
 // HiddenColumns are columns of the trial files that are not part of the trials
 // table; views leave them out.
