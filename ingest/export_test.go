@@ -76,3 +76,12 @@ var (
 	ParsePath = parsePath
 	IsSecret  = isSecret
 )
+
+// FilledColumns names what a dry run tells of.
+func FilledColumns() []string {
+	var names []string
+	for _, c := range filledColumns {
+		names = append(names, c.name)
+	}
+	return names
+}

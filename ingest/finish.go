@@ -12,6 +12,7 @@ import (
 // say. One finisher is for one goroutine.
 type finisher struct {
 	suite, run     string
+	folder         bool // the source is one trial of a run: its numbers don't count
 	dependent      bool // --allow-dependent
 	sets           []fixedValue
 	extra          string // `"team":"x"`, members for extra
@@ -37,7 +38,7 @@ type fixedValue struct {
 
 // newFinisher checks the options it applies. Errors are of kind *UsageError.
 func newFinisher(opt *Options) (*finisher, error) {
-	f := &finisher{suite: opt.Suite, run: opt.Run, dependent: opt.AllowDependent}
+	f := &finisher{suite: opt.Suite, run: opt.Run, folder: opt.rank > 0, dependent: opt.AllowDependent}
 	loc, err := opt.location()
 	if err != nil {
 		return nil, err
@@ -142,6 +143,9 @@ func (f *finisher) finish(t *store.Trial) {
 	}
 	if f.run != "" {
 		t.RunID, t.RunMade = f.run, false
+	}
+	if f.folder {
+		t.Trial, t.TrialFrom = store.Opt[int32]{}, store.TrialFolder
 	}
 	if f.extra != "" {
 		addMember(t, f.extra)

@@ -47,13 +47,16 @@ func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options)
 	watch := newWatch(&opt, found)
 	defer watch.stop()
 	var failed []error
-	for _, f := range found {
-		if ctx.Err() != nil {
+	ahead := openAhead(ctx, found, &opt)
+	defer ahead.close()
+	for range found {
+		o := ahead.next()
+		if o == nil || ctx.Err() != nil {
 			return sum, context.Cause(ctx)
 		}
-		s, err := ingestOne(ctx, st, f, &opt, watch)
-		if isUnknownFormat(err) && !f.Named() {
-			sum.PassedOver = append(sum.PassedOver, f.name())
+		s, err := ingestOne(ctx, st, o, watch)
+		if isUnknownFormat(err) && !o.found.Named() {
+			sum.PassedOver = append(sum.PassedOver, PassedOver{o.found.name(), reasonOf(err, o.found.name())})
 			continue
 		}
 		s.Err = err
@@ -168,38 +171,35 @@ func optionsHash(m map[string]string) string {
 }
 
 // ingestOne brings one source into the store.
-func ingestOne(ctx context.Context, st *store.Store, f Found, opt *Options, watch *watch) (s SourceSummary, err error) {
-	start := time.Now()
-	s = SourceSummary{Source: f.name(), Kind: store.KindTrials, DryRun: opt.DryRun}
-	defer func() { s.Took = time.Since(start) }()
-	watch.begin(f.name())
-	in, hash, err := openInput(ctx, f, opt)
-	if err != nil {
-		return s, err
+func ingestOne(ctx context.Context, st *store.Store, o *opened, watch *watch) (s SourceSummary, err error) {
+	start, opt, in := time.Now(), o.opt, o.in
+	s = SourceSummary{Source: o.found.name(), Kind: store.KindTrials, DryRun: opt.DryRun, Left: o.found.Left}
+	defer func() { s.Took = o.took + time.Since(start) }()
+	watch.begin(s.Source)
+	if in != nil {
+		defer in.close()
+		defer watch.end(in)
 	}
-	defer in.close()
-	defer watch.end(in)
-	if f.Left > 0 {
-		s.Left = f.Left
+	if o.err != nil {
+		return s, o.err
 	}
 	if opt.As == asLabels || opt.As == asPrices {
-		err = ingestSide(ctx, st, in, hash, opt, &s)
+		err = ingestSide(ctx, st, in, o.hash, opt, &s)
 		return s, err
 	}
-	format, err := chooseFormat(in, f, opt)
-	if err != nil {
-		return s, err
-	}
-	s.Format = format.Name
-	src := sourceOf(in, hash, format, opt)
+	s.Format = o.format.Name
+	src := sourceOf(in, o.hash, o.format, opt)
 	// Another writer may change what the plan rests on; then all is done again.
 	for try := 0; ; try++ {
-		err = ingestPlanned(ctx, st, in, src, format, opt, watch, &s)
+		err = ingestPlanned(ctx, st, in, src, o.format, opt, watch, &s)
 		if !errors.Is(err, store.ErrChanged) || try == 5 {
 			return s, err
 		}
 	}
 }
+
+// reasonOf is what err says of a source, without its name.
+func reasonOf(err error, name string) string { return strings.TrimPrefix(err.Error(), name+": ") }
 
 func chooseFormat(in *Input, found Found, opt *Options) (Format, error) {
 	if found.Folder != nil {
@@ -292,7 +292,7 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 	p := &pipeline{
 		in: in, opt: opt, f: f, sink: to, jobs: opt.jobs(), rows: &watch.rows,
 		seq: &sequencer{runName: in.Stem + "@" + src.Hash[:8], fallback: in.runTime(loc),
-			runs: map[store.RunKey]runTime{}, numbers: map[uint64]int32{}},
+			runs: map[store.RunKey]runTime{}, numbers: map[uint64]int32{}, first: max(opt.rank-1, 0)},
 	}
 	err = p.run(ctx)
 	in.onRead = nil
@@ -322,6 +322,7 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 	stats := in.stats()
 	stats.NaiveTimes += in.naiveTimes
 	s.Mapping = mapping(&stats)
+	s.Filled = p.filled.list(&f, s.Mapping)
 	s.Notes = append(slices.Clone(in.notes), notes(&stats, &p.counts, opt)...)
 	s.Notes = append(s.Notes, unusedRules(&stats, opt)...)
 	if s.Waiting > 0 {

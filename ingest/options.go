@@ -67,6 +67,9 @@ type Options struct {
 	Progress func(Progress)
 	// Stdin is read for the source '-'; nil is os.Stdin.
 	Stdin io.Reader
+
+	// rank, from 1, makes the source one trial of a run of several files.
+	rank int32
 }
 
 // Progress is how far an ingest has come.

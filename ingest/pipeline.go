@@ -53,6 +53,7 @@ type pipeline struct {
 	first   *SyntaxError
 	counts  finishCounts
 	preview []store.Trial
+	filled  filled
 }
 
 // run reads the whole source.
@@ -312,6 +313,7 @@ func (p *pipeline) keepPreview(trials []store.Trial) {
 	if !p.opt.DryRun {
 		return
 	}
+	p.filled.add(trials)
 	for i := range trials {
 		if len(p.preview) == previewRows {
 			return

@@ -26,6 +26,7 @@ type sequencer struct {
 	last     store.RunKey
 	lastTime runTime
 	numbers  map[uint64]int32
+	first    int32 // the number of a task's first trial of which the log gives none
 }
 
 type runTime struct {
@@ -48,7 +49,7 @@ func (s *sequencer) sequence(trials []store.Trial) {
 			key := numberKey(t)
 			n := s.numbers[key]
 			s.numbers[key] = n + 1
-			t.Trial = store.Some(n)
+			t.Trial = store.Some(s.first + n)
 			if t.TrialFrom == "" || t.TrialFrom == store.TrialExplicit {
 				t.TrialFrom = store.TrialOrder
 			}

@@ -14,8 +14,11 @@ import (
 type Summary struct {
 	Sources []SourceSummary
 	// PassedOver are files found in folders that no format recognised.
-	PassedOver []string
+	PassedOver []PassedOver
 }
+
+// PassedOver is a file that was found in a folder and is no log, and why.
+type PassedOver struct{ Source, Reason string }
 
 // SourceSummary is what became of one source. Read = Stored + Duplicates +
 // Rejects, unless Err is set.
@@ -30,6 +33,8 @@ type SourceSummary struct {
 	// Mapping tells which column came from which field, for formats whose
 	// fields are named freely.
 	Mapping []MappedColumn
+	// Filled tells of a dry run how it would fill each column.
+	Filled []Filled
 	// Notes are sentences that the user should read.
 	Notes []string
 	// Left is how many files of a folder that is one source were not read.

@@ -27,6 +27,7 @@ func (a *app) ingestCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&read.opts.DryRun, "dry-run", false, "read, show the mapping and the first rows, write nothing")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "list the files in folders that are no logs, and why")
 	f.BoolVar(&read.opts.Replace, "replace", false, "changed content of a known path replaces what was there")
 	read.add(cmd)
 	// Elsewhere --tasks chooses among the tasks that were read.
@@ -72,8 +73,26 @@ func (a *app) printIngest(sum ingest.Summary, dry bool) {
 			a.printPreview(s)
 		}
 	}
-	if n := len(sum.PassedOver); n > 0 {
-		a.say("%s in folders passed over, as no format fits: %s", count(int64(n), "file"), firstNames(sum.PassedOver))
+	a.sayPassedOver(sum.PassedOver, a.verbose)
+}
+
+// sayPassedOver names files in folders that are no logs: a few, or all with the
+// reason.
+func (a *app) sayPassedOver(list []ingest.PassedOver, all bool) {
+	if len(list) == 0 {
+		return
+	}
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.Source
+	}
+	if !all {
+		a.say("%s in folders passed over, being no trial logs: %s (ingest -v tells why)", count(int64(len(list)), "file"), firstNames(names))
+		return
+	}
+	a.say("%s in folders passed over:", count(int64(len(list)), "file"))
+	for _, p := range list {
+		a.say("  %s: %s", p.Source, p.Reason)
 	}
 }
 
@@ -111,21 +130,19 @@ func (a *app) sayNamed(sum ingest.Summary) {
 			a.say("%s: %s", s.Source, n)
 		}
 	}
-	if n := len(sum.PassedOver); n > 0 {
-		a.say("%s in folders passed over, as no format fits: %s", count(int64(n), "file"), firstNames(sum.PassedOver))
-	}
+	a.sayPassedOver(sum.PassedOver, false)
 }
 
 // printPreview shows the mapping and the first trials of a dry run.
 func (a *app) printPreview(s *ingest.SourceSummary) {
 	var rows [][]any
-	for _, m := range s.Mapping {
-		rows = append(rows, []any{m.Column, m.From, m.Rows})
+	for _, m := range s.Filled {
+		rows = append(rows, []any{m.Column, m.From, m.Rows, orNull(m.Example)})
 	}
 	res := &reports.Result{Name: "dry-run"}
 	if len(rows) > 0 {
 		res.Sections = append(res.Sections, reports.Section{Name: "mapping", Heading: "Mapping", Rows: rowsOf(rows), Columns: []reports.Column{
-			{Name: "column"}, {Name: "field"}, {Name: "rows", Kind: reports.Int}}})
+			{Name: "column"}, {Name: "from", Wrap: true}, {Name: "rows", Kind: reports.Int}, {Name: "example"}}})
 	}
 	if len(s.Preview) > 0 {
 		res.Sections = append(res.Sections, previewSection(s.Preview))

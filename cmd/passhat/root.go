@@ -29,6 +29,7 @@ type app struct {
 	noColor    bool
 	quiet      bool
 	jsonErrors bool
+	verbose    bool
 }
 
 // run does what the arguments say and returns the exit code.

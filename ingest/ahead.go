@@ -1,0 +1,90 @@
+package ingest
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+)
+
+// opened is a source that is open, hashed and recognised, or the error in that.
+type opened struct {
+	found  Found
+	opt    *Options // for this source
+	in     *Input
+	hash   string
+	format Format
+	err    error
+	took   time.Duration
+}
+
+// ahead opens sources in parallel and hands them out in their order, so that a
+// folder of thousands of files is not hashed one by one.
+type ahead struct {
+	queue chan chan *opened
+	stop  context.CancelFunc
+}
+
+func openAhead(ctx context.Context, found []Found, opt *Options) *ahead {
+	ctx, stop := context.WithCancel(ctx)
+	a := &ahead{queue: make(chan chan *opened, opt.jobs()), stop: stop}
+	go func() {
+		defer close(a.queue)
+		for i, f := range found {
+			slot := make(chan *opened, 1)
+			select {
+			case a.queue <- slot:
+			case <-ctx.Done():
+				return
+			}
+			go func() { slot <- openOne(ctx, f, optionsFor(f, i, opt)) }()
+		}
+	}()
+	return a
+}
+
+// next waits for the next source; nil when ctx has ended.
+func (a *ahead) next() *opened {
+	slot, ok := <-a.queue
+	if !ok {
+		return nil
+	}
+	return <-slot
+}
+
+// close ends what is under way; temporary files go.
+func (a *ahead) close() {
+	a.stop()
+	for slot := range a.queue {
+		if o := <-slot; o.in != nil {
+			o.in.close()
+		}
+	}
+}
+
+func openOne(ctx context.Context, f Found, opt *Options) *opened {
+	start := time.Now()
+	o := &opened{found: f, opt: opt}
+	if o.in, o.hash, o.err = openInput(ctx, f, opt); o.err == nil && opt.As != asLabels && opt.As != asPrices {
+		o.format, o.err = chooseFormat(o.in, f, opt)
+	}
+	o.took = time.Since(start)
+	return o
+}
+
+// optionsFor is opt for the i-th source: under --folder-as trial the files found
+// in a folder are the trials of one run, called after the folder.
+func optionsFor(f Found, i int, opt *Options) *Options {
+	if opt.FolderAs != "trial" || f.Root == "" || f.Folder != nil {
+		return opt
+	}
+	one := *opt
+	if one.Run == "" {
+		abs, err := filepath.Abs(f.Root)
+		if err != nil {
+			abs = f.Root
+		}
+		one.Run = filepath.Base(abs)
+	}
+	one.rank = int32(i) + 1
+	return &one
+}
