@@ -189,6 +189,11 @@ func (c *cutter) skipLine(k *chunk, b []byte) (more bool, err error) {
 			size += int64(n)
 			continue
 		}
+		if i < 0 && c.in.Grows() && !bytes.HasSuffix(bytes.TrimSpace(b[:n]), []byte("}")) {
+			// Its writer has not finished it: it waits, as a short one would.
+			k.text, k.buf = nil, nil
+			return false, nil
+		}
 		if i < 0 {
 			size += int64(n)
 			c.offset += size

@@ -119,7 +119,11 @@ func (e *Fault) Error() string {
 // read hands the source out in chunks.
 func (p *pipeline) read(ctx context.Context) error {
 	if p.f.chunks != nil {
-		return cutChunks(ctx, p.in, p.opt.maxRow(), p.fresh, func(c *chunk) bool { return p.send(ctx, c) })
+		err := cutChunks(ctx, p.in, p.opt.maxRow(), p.fresh, func(c *chunk) bool { return p.send(ctx, c) })
+		if err == nil {
+			err = ctx.Err() // a chunk that could not be sent ends the cutting in silence
+		}
+		return err
 	}
 	seq := 0
 	c := p.fresh()
