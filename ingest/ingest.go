@@ -147,6 +147,10 @@ func (o *Options) given() map[string]string {
 			m[name] = v
 		}
 	}
+	if o.rank > 0 {
+		// Two trials of a run may well have the same bytes.
+		m["trial"] = strconv.Itoa(int(o.rank))
+	}
 	if o.AllowDependent {
 		m["allow-dependent"] = "true"
 	}
