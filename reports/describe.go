@@ -29,6 +29,9 @@ func Describe(ctx context.Context, s *sql.Session, rep *Report) (string, error) 
 	if err := tw.Flush(); err != nil {
 		return "", err
 	}
+	for _, f := range rep.Flags {
+		fmt.Fprintf(&b, "  --%s is %s here unless given\n", f[0], f[1])
+	}
 	if len(rep.Uses) > 0 {
 		fmt.Fprintf(&b, "\nUses the reports: %s\n", strings.Join(rep.Uses, ", "))
 	}
@@ -77,7 +80,7 @@ func (p Param) typeShown() string {
 		return p.Type
 	}
 	return map[string]string{
-		"k": "INTEGER[]", "conf": "DOUBLE", "seed": "BIGINT", "top": "BIGINT", "resamples": "BIGINT",
+		"k": "INTEGER[]", "conf": "DOUBLE", "seed": "BIGINT", "top": "BIGINT", "resamples": "BIGINT", "now": "TIMESTAMPTZ",
 	}[p.Name] + map[bool]string{true: "VARCHAR"}[p.Name == "interval" || p.Name == "policy" || p.Name == "pool"]
 }
 
@@ -89,7 +92,7 @@ func (p Param) defaultShown() string {
 		return "(to be given)"
 	}
 	return "= " + map[string]string{
-		"k": "1,3", "conf": "0.95", "seed": "1", "top": "0", "interval": "auto", "policy": "fail", "pool": "run",
+		"k": "1,3", "conf": "0.95", "seed": "1", "top": "0", "interval": "auto", "policy": "fail", "pool": "run", "now": "SOURCE_DATE_EPOCH, else the clock",
 		"resamples": fmt.Sprint(defaultResamples),
 	}[p.Name]
 }
@@ -98,6 +101,9 @@ func (p Param) defaultShown() string {
 // of its sections.
 func sectionColumns(ctx context.Context, s *sql.Session, rep *Report) (map[string][]string, error) {
 	q := Request{Runs: "all", Policy: PolicyBounds, Params: map[string]string{}, describing: true}
+	if rep.Pair == sideColumn {
+		q.Old, q.New = "last~1", "last"
+	}
 	for _, r := range append([]*Report{rep}, rep.used...) {
 		for _, p := range r.Params {
 			if p.Type != "" && !p.HasDefault && !commonParams[p.Name] {

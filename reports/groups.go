@@ -17,9 +17,10 @@ var configColumns = []string{
 }
 
 // rollupKeys are the key columns of task_runs: what can be filtered and
-// grouped by without reading single trials.
+// grouped by without reading single trials. run_at is none: there it is the
+// earliest of the trials counted together.
 var rollupKeys = append([]string{
-	"suite", "run_id", "run_at", "run_at_from", "task_id", "shape", "risk", "planned_trials",
+	"suite", "run_id", "run_at_from", "task_id", "shape", "risk", "planned_trials",
 }, configColumns...)
 
 // groupCol is one grouping column.

@@ -16,10 +16,16 @@ var (
 	reColumn = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 	reParam  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\s+([A-Za-z]+(?:\([0-9, ]*\))?(?:\[\])?))?(?:\s*=\s*('(?:[^']|'')*'|\S+))?(?:\s+(.*))?$`)
 	// A directive is a word, for "when" a second one, and a colon.
-	reDirective = regexp.MustCompile(`^--\s?(title|param|section|notes|head|warnings|foot|chart|uses|wide|quiet|hide|when [a-z_]+):(.*)$`)
+	reDirective = regexp.MustCompile(`^--\s?(title|param|flags|handles|pair|section|table|notes|head|refuse|warnings|foot|chart|uses|wide|quiet|hide|when [a-z_]+):(.*)$`)
 	// A misspelt directive would else become description in silence.
 	reLikely = regexp.MustCompile(`^--\s?([a-z]+):`)
 )
+
+// directives are those without "when".
+var directives = []string{
+	"title", "param", "flags", "handles", "pair", "section", "table", "notes", "head", "refuse", "warnings", "foot", "chart", "uses",
+	"wide", "quiet", "hide",
+}
 
 // maxReportBytes bounds a report file; nobody writes a longer one by hand.
 const maxReportBytes = 1 << 20
@@ -74,7 +80,8 @@ func (p *parser) line(n int, line string) error {
 	comment := strings.HasPrefix(trimmed, "--")
 	if comment && !p.sawSQL {
 		if m := reLikely.FindStringSubmatch(trimmed); m != nil && p.started {
-			known := []string{"title", "param", "section", "notes", "head", "warnings", "foot", "chart", "uses", "wide", "quiet", "hide"}
+			// Prose has colons too: a slip keeps the first letter.
+			known := slices.DeleteFunc(slices.Clone(directives), func(d string) bool { return d[0] != m[1][0] })
 			if hint := suggest(m[1], known); hint != "" {
 				return p.fail(n, "unknown directive %q%s", m[1], hint)
 			}
@@ -126,7 +133,9 @@ func (p *parser) directive(n int, word, rest string) error {
 			}
 			p.r.Uses = append(p.r.Uses, name)
 		}
-	case "section", "notes", "head", "warnings", "foot":
+	case "flags", "handles", "pair":
+		return p.ofRunner(n, word, rest)
+	case "section", "table", "notes", "head", "refuse", "warnings", "foot":
 		return p.begin(n, StatementKind(word), rest)
 	default:
 		return p.ofStatement(n, word, rest)
@@ -141,6 +150,9 @@ func (p *parser) begin(n int, kind StatementKind, rest string) error {
 		return err
 	}
 	name, heading, _ := strings.Cut(rest, " ")
+	if kind == TableStatement {
+		return p.beginTable(n, name)
+	}
 	if kind != SectionStatement {
 		if kind == NotesStatement && len(p.r.Sections()) == 0 {
 			return p.fail(n, "notes stand before the first section; they belong under one")
@@ -324,7 +336,7 @@ func (p *parser) checkParams() error {
 		}
 	}
 	for _, pr := range p.r.Params {
-		if !used[pr.Name] {
+		if !used[pr.Name] && (pr.Type != "" || len(p.r.Uses) == 0) { // a used report may use a flag
 			return p.fail(pr.Line, "param %s is declared but $%s is used nowhere", pr.Name, pr.Name)
 		}
 	}

@@ -23,6 +23,7 @@ type selection struct {
 	vary     []bool // whether a grouping column tells groups apart
 	pooled   bool   // a group holds several runs (after any run_id was added)
 	warnings []string
+	sides    [2]side // old and new of a comparison
 
 	groups, maxRuns              int64
 	tasks, trials, ungraded      int64
@@ -60,7 +61,7 @@ func prepare(ctx context.Context, d *db, req Request) (*selection, error) {
 	sel.partial = !whereRollup
 	sel.rollup = whereRollup && !slices.ContainsFunc(sel.by, func(g groupCol) bool { return !g.rollup })
 	for _, step := range []func(context.Context, *db) error{
-		sel.makeLabelled, sel.makeRuns, sel.makeCells, sel.makeGroups,
+		sel.makeLabelled, sel.makeSides, sel.makeRuns, sel.makeCells, sel.makeGroups,
 		sel.makeTaskRuns, sel.dropTasks, sel.makeSelected, sel.count,
 	} {
 		if err := step(ctx, d); err != nil {
@@ -91,27 +92,43 @@ func (sel *selection) makeFilter(ctx context.Context, d *db) (bool, error) {
 		}
 		conds = append(conds, "(\n"+w+"\n)")
 	}
+	span, err := sel.span(ctx, d)
+	if err != nil {
+		return false, err
+	}
+	sel.filter = strings.Join(append(conds, span...), " AND ")
+	return onRollup, nil
+}
+
+// span is the condition that since and until make. They choose whole runs, by
+// the time at which a run began: part of a run is no run.
+func (sel *selection) span(ctx context.Context, d *db) ([]string, error) {
+	var conds []string
 	now := sel.req.Now
 	if s := sel.req.Since; s != "" {
 		from, _, err := parseSpan("since", s, now)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		conds = append(conds, "run_at >= "+timeLiteral(from))
+		conds = append(conds, "min(run_at) >= "+timeLiteral(from))
 	}
 	if s := sel.req.Until; s != "" {
 		from, to, err := parseSpan("until", s, now)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		op := "<"
 		if from.Equal(to) {
 			op = "<="
 		}
-		conds = append(conds, "run_at "+op+" "+timeLiteral(to))
+		conds = append(conds, "min(run_at) "+op+" "+timeLiteral(to))
 	}
-	sel.filter = strings.Join(conds, " AND ")
-	return onRollup, nil
+	if len(conds) == 0 {
+		return nil, nil
+	}
+	err := d.exec(ctx, "CREATE OR REPLACE TEMP TABLE request_span AS SELECT suite, run_id FROM task_runs GROUP BY suite, run_id HAVING "+
+		strings.Join(conds, " AND "))
+	return []string{"EXISTS (SELECT 1 FROM request_span AS p WHERE p.suite IS NOT DISTINCT FROM trials.suite AND p.run_id IS NOT DISTINCT FROM trials.run_id)"}, err
 }
 
 // source is the relation that counts come from.

@@ -19,7 +19,9 @@ type StatementKind string
 // The kinds of statements, named by the directive that opens them.
 const (
 	SectionStatement  StatementKind = "section"  // a table
-	HeadStatement     StatementKind = "head"     // lines above the first table
+	TableStatement    StatementKind = "table"    // a table that only later statements see
+	HeadStatement     StatementKind = "head"     // lines above the first table, before all others
+	RefuseStatement   StatementKind = "refuse"   // why no report is made: its first row is the error
 	NotesStatement    StatementKind = "notes"    // sentences under the section before it
 	WarningsStatement StatementKind = "warnings" // warnings of the result
 	FootStatement     StatementKind = "foot"     // lines after the last table: what to look at next
@@ -32,7 +34,10 @@ type Report struct {
 	Title       string
 	Description string
 	Params      []Param
-	Uses        []string // reports whose first section is offered as a table
+	Uses        []string    // reports whose first section is offered as a table
+	Flags       [][2]string // values of common flags where the user gives none
+	Handles     []string    // what the report deals with itself: runs, mixed
+	Pair        string      // grouping column whose values are set against each other
 	Statements  []Statement
 	Text        string // the whole file
 	Builtin     bool
@@ -61,7 +66,8 @@ type Statement struct {
 	Params  []string
 	Chart   *Chart
 	// Wide names columns that the terminal table leaves out; Quiet those it
-	// leaves out when no row has anything but NULL or zero in them.
+	// leaves out when no row has anything but NULL or zero in them; the quiet
+	// column "*" is the whole section, left out when it has no row.
 	Wide, Quiet []string
 	// Hide names columns that only the statements after a section see.
 	Hide []string

@@ -39,6 +39,12 @@ type Request struct {
 	ShowSQL  bool
 	Params   map[string]string // the report's own parameters, as written
 
+	// Old and New name the two sides of a comparison: a run_id, last, last~1,
+	// last:COLUMN=VALUE or COLUMN=VALUE. Both or none are given.
+	Old, New string
+	// OldName and NewName are shown instead, e.g. the file that a side was read from.
+	OldName, NewName string
+
 	// Named says that the trials come from logs named on the command line
 	// rather than from a store: then every run of them is read.
 	Named bool
@@ -64,7 +70,12 @@ type KSpec struct {
 // commonParams are the names that -p and a report's SQL share with the flags.
 var commonParams = map[string]bool{
 	"k": true, "conf": true, "seed": true, "top": true, "interval": true,
-	"policy": true, "pool": true, "resamples": true,
+	"policy": true, "pool": true, "resamples": true, "now": true,
+}
+
+// flagNames are the flags that a report may set to values of its own.
+var flagNames = []string{
+	"k", "by", "runs", "since", "until", "where", "policy", "pool", "tasks", "conf", "interval", "seed", "top", "old", "new",
 }
 
 // defaultResamples is the number of bootstrap resamples where resampling is
@@ -113,6 +124,10 @@ func (q *Request) Set(name, value string) error {
 		if err != nil || q.Top < 0 {
 			err = usagef("top %q: a whole number ≥ 0 is wanted", value)
 		}
+	case "old":
+		q.Old = value
+	case "new":
+		q.New = value
 	case "show-sql", "show_sql":
 		if q.ShowSQL, err = strconv.ParseBool(value); err != nil {
 			err = usagef("show-sql %q: true or false is wanted", value)
@@ -187,6 +202,25 @@ func parseConf(value string) (float64, error) {
 		return 0, usagef("conf %q: a level between 0 and 1 such as 0.95 is wanted", value)
 	}
 	return c, nil
+}
+
+// withFlags fills in what the report says of flags that the user left open.
+func (q Request) withFlags(flags [][2]string) (Request, error) {
+	open := map[string]bool{
+		"k": len(q.K.List) == 0 && q.K.Word == "", "by": q.By == nil, "runs": q.Runs == "", "since": q.Since == "",
+		"until": q.Until == "", "where": q.Where == "", "policy": q.Policy == "", "pool": q.Pool == "", "tasks": q.Tasks == "",
+		"conf": q.Conf == 0, "interval": q.Interval == "", "seed": q.Seed == 0 && !q.SeedSet, "top": q.Top == 0,
+		"old": q.Old == "" && q.New == "", "new": q.Old == "" && q.New == "",
+	}
+	for _, f := range flags {
+		if !open[f[0]] {
+			continue
+		}
+		if err := q.Set(f[0], f[1]); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
 }
 
 // normalise fills the defaults and checks the words.

@@ -19,8 +19,11 @@ import (
 // type) are *UsageError; others are of the data or of the report's SQL. A
 // report that is not built in locks the session before its SQL runs.
 func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result, error) {
-	req, err := req.normalise()
+	req, err := req.withFlags(rep.Flags)
 	if err != nil {
+		return nil, err
+	}
+	if req, err = req.normalise(); err != nil {
 		return nil, err
 	}
 	if len(rep.Uses) > 0 && len(rep.used) == 0 {
@@ -36,6 +39,12 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 		return nil, err
 	}
 	r := &runner{d: d, sel: sel, rep: rep, own: own}
+	if err := r.makePairs(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.makeSettings(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.resolveK(); err != nil {
 		return nil, err
 	}
@@ -186,6 +195,8 @@ func (r *runner) params(rep *Report, st Statement) (map[string]any, error) {
 			out[name] = req.Policy
 		case "pool":
 			out[name] = req.Pool
+		case "now":
+			out[name] = req.Now
 		case "resamples":
 			n := any(int64(defaultResamples))
 			if text, ok := req.Params[name]; ok {
@@ -222,15 +233,13 @@ func (r *runner) holds(cond string) bool {
 // statements runs the used reports and then every statement of the report.
 func (r *runner) statements(ctx context.Context, res *Result) error {
 	for _, u := range r.rep.used {
-		st := u.Sections()[0]
-		params, err := r.params(u, st)
-		if err != nil {
+		if err := r.use(ctx, u); err != nil {
 			return err
 		}
-		if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(u.Name)+" AS\n"+st.SQL, params); err != nil {
-			return located(u, st, 1, err)
-		}
 	}
+	base := res.Head
+	res.Head = nil
+	defer func() { res.Head = append(res.Head, base...) }()
 	for i, st := range r.rep.Statements {
 		if slices.ContainsFunc(slices.Collect(maps.Keys(st.When)), func(cond string) bool {
 			return slices.Contains(st.When[cond], "*") && !r.holds(cond)
@@ -248,9 +257,18 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 			}
 			text, params = "SELECT * FROM "+quoteName(st.Name), nil
 		}
+		if st.Kind == TableStatement {
+			continue
+		}
 		cols, rows, err := r.d.table(ctx, text, params)
 		if err != nil {
 			return located(r.rep, st, 0, err)
+		}
+		if st.Kind == RefuseStatement && len(rows) > 0 && len(rows[0]) > 0 {
+			return usagef("report %s: %s", r.rep.Name, record(rows[0]).text(0))
+		}
+		if st.Kind == SectionStatement && len(rows) == 0 && slices.Contains(st.Quiet, "*") {
+			continue // a section that says nothing when empty
 		}
 		if st.Kind == SectionStatement {
 			res.Sections = append(res.Sections, r.section(st, cols, rows))
@@ -261,12 +279,37 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 	return nil
 }
 
-// readLater says whether a later head, notes, warnings or foot statement reads
-// the section as a table of its name.
+// use makes the tables of a used report and its first section, under the
+// report's name.
+func (r *runner) use(ctx context.Context, u *Report) error {
+	for _, st := range u.Statements {
+		first := st.Kind == SectionStatement
+		if !first && st.Kind != TableStatement {
+			continue
+		}
+		name := st.Name
+		if first {
+			name = u.Name
+		}
+		params, err := r.params(u, st)
+		if err != nil {
+			return err
+		}
+		if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(name)+" AS\n"+st.SQL, params); err != nil {
+			return located(u, st, 1, err)
+		}
+		if first {
+			return nil
+		}
+	}
+	return nil
+}
+
+// readLater says whether a statement is to be kept as a table of its name:
+// tables are, and sections that a later statement reads.
 func (r *runner) readLater(st Statement, later []Statement) bool {
-	return st.Kind == SectionStatement && slices.ContainsFunc(later, func(l Statement) bool {
-		return l.Kind != SectionStatement && l.tables[st.Name]
-	})
+	return st.Kind == TableStatement || st.Kind == SectionStatement &&
+		slices.ContainsFunc(later, func(l Statement) bool { return l.tables[st.Name] })
 }
 
 // lines puts the text rows of a head, notes, warnings or foot statement where

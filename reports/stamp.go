@@ -51,6 +51,9 @@ func (r *runner) describe(ctx context.Context, res *Result) error {
 	}
 	r.warnSelection()
 	res.Head = append(res.Head, configLine(config), r.policyLine())
+	if r.sel.sides[0].name != "" {
+		res.Head = append(res.Head, "old: "+r.sel.sides[0].shown+" · new: "+r.sel.sides[1].shown)
+	}
 	res.Warnings = append(res.Warnings, r.sel.warnings...)
 	res.Stamp = r.stamp(config, sources)
 	return nil
@@ -95,7 +98,7 @@ func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 				mixed = append(mixed, groups[no].String())
 			}
 		}
-		if len(in) > 0 {
+		if len(in) > 0 && !r.rep.handles("mixed") {
 			r.warnMixed(s.column, mixed[0], in, len(groups))
 		}
 	}
@@ -261,7 +264,7 @@ SELECT count(*) FILTER (envs > 1 AND envs < n), min(CASE WHEN envs > 1 AND envs 
 // warnSelection says what the choice of trials did that a reader could miss.
 func (r *runner) warnSelection() {
 	s := r.sel
-	if s.pooled {
+	if s.pooled && !r.rep.handles("runs") {
 		what := "each figure is the mean over runs on the tasks that every run has"
 		if s.req.Pool == "trial" {
 			what = "the trials of all runs are pooled as if one run had made them, which mixes tries within a run with tries across runs"
@@ -271,7 +274,7 @@ func (r *runner) warnSelection() {
 			s.warn("%s not in every run of the group and left out of group figures", isAre(s.notEveryRun, "task"))
 		}
 	}
-	if s.notCommon > 0 {
+	if s.notCommon > 0 && !r.rep.handles("tasks") {
 		if s.req.Tasks == "common" {
 			s.warn("%s not in every group and left out (--tasks common)", isAre(s.notCommon, "task"))
 		} else {
@@ -300,6 +303,11 @@ func (r *runner) stamp(config map[string]string, sources []StampSource) *Stamp {
 	for _, f := range s.filterWords() {
 		if f[1] != "" {
 			filter[f[0]] = f[1]
+		}
+	}
+	for _, side := range s.sides {
+		if side.name != "" {
+			filter[side.name] = side.asked + " = " + side.shown
 		}
 	}
 	if s.labels != nil {

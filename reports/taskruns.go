@@ -70,6 +70,8 @@ func (sel *selection) numberGroups(ctx context.Context, d *db) error {
 			order = append(order, fmt.Sprintf(effortRank, col))
 		case "run_id":
 			order = append(order, "min(run_at)", col)
+		case sideColumn:
+			order = append(order, col+" DESC") // old before new
 		default:
 			order = append(order, col)
 		}

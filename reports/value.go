@@ -12,7 +12,7 @@ import (
 var paramTypes = map[string]bool{
 	"INTEGER": true, "BIGINT": true, "DOUBLE": true, "VARCHAR": true, "BOOLEAN": true,
 	"DATE": true, "TIMESTAMP": true, "TIMESTAMPTZ": true,
-	"INTEGER[]": true, "DOUBLE[]": true, "VARCHAR[]": true,
+	"INTEGER[]": true, "DOUBLE[]": true, "VARCHAR[]": true, "WEEK": true,
 }
 
 func paramTypeNames() []string {
@@ -68,6 +68,20 @@ func parseValue(p Param, text string) (any, error) {
 			return nil, wrong("a date such as 2026-11-30")
 		}
 		return from, nil
+	case "WEEK":
+		// Bound as text, in one spelling: last, current or 2026-W48.
+		word := strings.ToLower(strings.TrimSpace(text))
+		if word == "last" || word == "current" {
+			return word, nil
+		}
+		m := reWeek.FindStringSubmatch(strings.ToUpper(word))
+		if m == nil {
+			return nil, wrong("last, current or an ISO week such as 2026-W48")
+		}
+		if _, _, err := parseSpan("value", m[0], time.Time{}); err != nil {
+			return nil, err
+		}
+		return m[1] + "-W" + m[2], nil
 	case "INTEGER[]", "DOUBLE[]", "VARCHAR[]":
 		return parseList(strings.TrimSuffix(p.Type, "[]"), text)
 	}

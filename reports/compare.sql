@@ -1,0 +1,282 @@
+-- title: A against B, task by task
+-- Is the new side better or worse than the old one? Both are compared on the
+-- tasks that both have; the others are listed. d_mean and d_pass_hat_k are new
+-- minus old; lower and upper are the interval of d_pass_hat_k for these very
+-- tasks with new trials; pop_lower and pop_upper that for tasks like these. p is
+-- the two-sided P value of the permutation test within tasks. verdict calls a
+-- difference real when its test reaches half of 1 − conf (there are two tests:
+-- mean and pass^k), and says when there is too little data for either to do so.
+-- With three runs or more on each side, or four against one, the spread between
+-- runs decides instead of the noise of trials.
+-- param: k     attempts asked about; the largest one is compared
+-- param: conf  level of the intervals
+-- param: seed  of the permutations
+-- param: top   how many changed tasks to show, 0 for all
+-- handles: tasks
+-- pair: side
+-- table: compare_cells
+-- One row for each pair of groups, side (a is the old one), run and task.
+WITH side AS (
+	SELECT pair_no, 'a' AS side, a_no AS group_no FROM selected_pairs
+	UNION ALL
+	SELECT pair_no, 'b', b_no FROM selected_pairs
+)
+SELECT s.pair_no, s.side, s.group_no, t.suite, t.task_id, t.run_id, t.shape, t.weight, t.n, t.c, t.cost_nano, t.cost_n,
+	list_max($k::INTEGER[]) AS k, t.c / t.n AS rate, pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) AS hat,
+	flakiness(t.c, t.n) AS flake, flakiness_unbiased(t.c, t.n) AS flake_unbiased
+FROM side AS s JOIN selected_task_runs AS t ON t.group_no = s.group_no
+WHERE t.in_every_run AND t.n > 0
+-- table: compare_tasks
+-- One row for each pair and task: a_… and b_… NULL where a side lacks the task.
+WITH task AS (
+	SELECT pair_no, side, suite, task_id, any_value(k) AS k, max(shape) AS shape, any_value(weight) AS weight, any_value(group_no) AS group_no,
+		count(*) AS runs, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, min(n) AS n_min,
+		sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n,
+		list_avg(list(rate ORDER BY run_id)) AS rate, list_avg(list(flake ORDER BY run_id)) AS flake,
+		list_avg(list(flake_unbiased ORDER BY run_id)) AS flake_unbiased,
+		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat ORDER BY run_id)) END AS hat,
+		list(c ORDER BY run_id) AS cs, list(n ORDER BY run_id) AS ns
+	FROM compare_cells GROUP BY pair_no, side, suite, task_id
+)
+SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.suite, b.suite) AS suite, coalesce(a.task_id, b.task_id) AS task_id,
+	coalesce(a.k, b.k) AS k, coalesce(b.shape, a.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
+	a.group_no AS a_no, b.group_no AS b_no, a.group_no IS NOT NULL AND b.group_no IS NOT NULL AS common,
+	a.n AS a_n, b.n AS b_n, a.c AS a_c, b.c AS b_c, a.n_min AS a_n_min, b.n_min AS b_n_min, a.rate AS a_rate, b.rate AS b_rate,
+	a.hat AS a_hat, b.hat AS b_hat, a.flake AS a_flake, b.flake AS b_flake, a.flake_unbiased AS a_flake_unbiased, b.flake_unbiased AS b_flake_unbiased,
+	a.cs AS a_cs, b.cs AS b_cs, a.ns AS a_ns, b.ns AS b_ns,
+	a.cost_nano AS a_cost_nano, b.cost_nano AS b_cost_nano, a.cost_n AS a_cost_n, b.cost_n AS b_cost_n
+FROM (SELECT * FROM task WHERE side = 'a') AS a
+FULL JOIN (SELECT * FROM task WHERE side = 'b') AS b
+	ON b.pair_no = a.pair_no AND b.suite IS NOT DISTINCT FROM a.suite AND b.task_id IS NOT DISTINCT FROM a.task_id
+-- table: compare_runs
+-- One row for each pair, side and run: its values on the common tasks.
+WITH cell AS (
+	SELECT r.* FROM compare_cells AS r JOIN compare_tasks AS t
+		ON t.pair_no = r.pair_no AND t.suite IS NOT DISTINCT FROM r.suite AND t.task_id IS NOT DISTINCT FROM r.task_id
+	WHERE t.common AND t.a_n_min >= t.k AND t.b_n_min >= t.k
+),
+run AS (
+	SELECT pair_no, side, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
+	FROM cell GROUP BY pair_no, side, run_id
+)
+SELECT pair_no, side, count(*) AS runs, list(mean ORDER BY run_id) AS means, list(hat ORDER BY run_id) AS hats FROM run GROUP BY pair_no, side
+-- table: compare_trials
+-- What needs single trials: latency and length on the common tasks.
+SELECT t.pair_no, CASE WHEN s.group_no = t.a_no THEN 'a' ELSE 'b' END AS side,
+	quantile_cont(s.duration_s, 0.95) AS p95, sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns,
+	sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls
+FROM selected AS s JOIN compare_tasks AS t
+	ON s.group_no IN (t.a_no, t.b_no) AND t.suite IS NOT DISTINCT FROM s.suite AND t.task_id IS NOT DISTINCT FROM s.task_id
+WHERE t.common
+GROUP BY t.pair_no, CASE WHEN s.group_no = t.a_no THEN 'a' ELSE 'b' END
+-- table: compare_lists
+WITH listed AS (
+	SELECT pair_no, any_value(k) AS k, count(*) FILTER (common) AS tasks, count(*) FILTER (NOT common) AS unmatched,
+		count(*) FILTER (common AND (a_hat IS NULL OR b_hat IS NULL)) AS not_estimable,
+		list(CASE WHEN common THEN weight END ORDER BY suite, task_id) FILTER (common) AS w,
+		list(a_rate ORDER BY suite, task_id) FILTER (common) AS a_rates, list(b_rate ORDER BY suite, task_id) FILTER (common) AS b_rates,
+		list(CASE WHEN b_hat IS NOT NULL THEN a_hat END ORDER BY suite, task_id) FILTER (common) AS a_hats,
+		list(CASE WHEN a_hat IS NOT NULL THEN b_hat END ORDER BY suite, task_id) FILTER (common) AS b_hats,
+		list(a_flake ORDER BY suite, task_id) FILTER (common) AS a_flakes, list(b_flake ORDER BY suite, task_id) FILTER (common) AS b_flakes,
+		list(a_flake_unbiased ORDER BY suite, task_id) FILTER (common) AS a_unbiased, list(b_flake_unbiased ORDER BY suite, task_id) FILTER (common) AS b_unbiased,
+		list(a_c ORDER BY suite, task_id) FILTER (common) AS a_c, list(a_n ORDER BY suite, task_id) FILTER (common) AS a_n,
+		list(b_c ORDER BY suite, task_id) FILTER (common) AS b_c, list(b_n ORDER BY suite, task_id) FILTER (common) AS b_n,
+		-- The most one-sided outcome that these counts allow: all passes on the new side as far as they go.
+		list(greatest(a_c + b_c - b_n, 0) ORDER BY suite, task_id) FILTER (common) AS a_least, list(least(a_c + b_c, b_n) ORDER BY suite, task_id) FILTER (common) AS b_most,
+		flatten(list(a_cs ORDER BY suite, task_id) FILTER (common)) AS a_cs, flatten(list(a_ns ORDER BY suite, task_id) FILTER (common)) AS a_ns,
+		flatten(list(b_cs ORDER BY suite, task_id) FILTER (common)) AS b_cs, flatten(list(b_ns ORDER BY suite, task_id) FILTER (common)) AS b_ns,
+		flatten(list(list_resize([weight], len(a_cs), weight) ORDER BY suite, task_id) FILTER (common)) AS a_ws,
+		flatten(list(list_resize([weight], len(b_cs), weight) ORDER BY suite, task_id) FILTER (common)) AS b_ws,
+		sum(a_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(a_cost_n) FILTER (common), 0)::DOUBLE AS a_cost,
+		sum(b_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(b_cost_n) FILTER (common), 0)::DOUBLE AS b_cost,
+		count(*) FILTER (common AND b_rate > a_rate) AS improved, count(*) FILTER (common AND b_rate < a_rate) AS worse
+	FROM compare_tasks GROUP BY pair_no
+)
+SELECT l.*, ra.runs AS a_runs, rb.runs AS b_runs, ra.means AS a_means, rb.means AS b_means, ra.hats AS a_values, rb.hats AS b_values,
+	ta.p95 AS a_p95, tb.p95 AS b_p95, ta.turns AS a_turns, tb.turns AS b_turns, ta.tool_calls AS a_calls, tb.tool_calls AS b_calls,
+	CASE WHEN least(ra.runs, rb.runs) >= 3 THEN 'runs' WHEN least(ra.runs, rb.runs) = 1 AND greatest(ra.runs, rb.runs) >= 4 THEN 'prediction'
+		WHEN greatest(ra.runs, rb.runs) > 1 THEN 'these runs' ELSE 'trials' END AS basis
+FROM listed AS l
+LEFT JOIN compare_runs AS ra ON ra.pair_no = l.pair_no AND ra.side = 'a' LEFT JOIN compare_runs AS rb ON rb.pair_no = l.pair_no AND rb.side = 'b'
+LEFT JOIN compare_trials AS ta ON ta.pair_no = l.pair_no AND ta.side = 'a' LEFT JOIN compare_trials AS tb ON tb.pair_no = l.pair_no AND tb.side = 'b'
+-- table: compare_tests
+-- For k = 1 and k: the difference with its interval by what it rests on, and P.
+WITH asked AS (
+	SELECT *, ks.kk, CASE WHEN ks.kk = 1 THEN a_means ELSE a_values END AS av, CASE WHEN ks.kk = 1 THEN b_means ELSE b_values END AS bv
+	FROM compare_lists CROSS JOIN (SELECT DISTINCT unnest([1, list_max($k::INTEGER[])]) AS kk) AS ks
+	WHERE tasks > 0
+),
+made AS (
+	SELECT *,
+		fixed_suite_diff(b_c, b_n, a_c, a_n, w, kk, $conf::DOUBLE) AS fixed,
+		fixed_suite_ci(a_cs, a_ns, a_ws, kk, $conf::DOUBLE) AS a_fixed, fixed_suite_ci(b_cs, b_ns, b_ws, kk, $conf::DOUBLE) AS b_fixed,
+		stratified_p(b_c, b_n, a_c, a_n, w, kk, 0, $seed::BIGINT) AS test,
+		stratified_p(b_most, b_n, a_least, a_n, w, kk, 0, $seed::BIGINT).p_two AS least_p,
+		paired_diff(CASE WHEN kk = 1 THEN b_rates ELSE b_hats END, CASE WHEN kk = 1 THEN a_rates ELSE a_hats END, w, NULL, $conf::DOUBLE) AS population,
+		mean_se(av, NULL) AS am, mean_se(bv, NULL) AS bm,
+		CASE WHEN basis = 'prediction' AND b_runs = 1 THEN prediction_test(bv[1], av, $conf::DOUBLE)
+			WHEN basis = 'prediction' THEN prediction_test(av[1], bv, $conf::DOUBLE) END AS night,
+		CASE WHEN b_runs = 1 THEN 1 ELSE -1 END AS turn,
+		-- z, and by the spread of evenly spaced values the t quantile of any whole df.
+		mde(1.0, 1 - $conf::DOUBLE, 0.5) AS z
+	FROM asked
+),
+welch AS (
+	SELECT *, sqrt(am.se ^ 2 + bm.se ^ 2) AS run_se,
+		greatest(floor((am.se ^ 2 + bm.se ^ 2) ^ 2 / nullif(am.se ^ 4 / (a_runs - 1) + bm.se ^ 4 / (b_runs - 1), 0)), 1) AS run_df
+	FROM made
+),
+gauged AS (
+	SELECT *, CASE WHEN basis = 'runs' THEN mean_se(range(coalesce(run_df, 1)::BIGINT + 1)::DOUBLE[], NULL, $conf::DOUBLE) END AS gauge FROM welch
+)
+SELECT pair_no, kk, basis, test.informative AS informative, least_p,
+	-- Rounded, so that no difference of two equal sums is left over.
+	round(CASE basis WHEN 'prediction' THEN turn * night.diff WHEN 'runs' THEN bm.mean - am.mean WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate ELSE fixed.diff END, 12) AS diff,
+	CASE basis WHEN 'prediction' THEN night.se WHEN 'runs' THEN run_se WHEN 'these runs' THEN sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.se END AS se,
+	CASE basis WHEN 'prediction' THEN CASE WHEN turn = 1 THEN night.lower ELSE -night.upper END
+		WHEN 'runs' THEN bm.mean - am.mean - run_se * (gauge.upper - gauge.mean) / gauge.se
+		WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate - z * sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.lower END AS lower,
+	CASE basis WHEN 'prediction' THEN CASE WHEN turn = 1 THEN night.upper ELSE -night.lower END
+		WHEN 'runs' THEN bm.mean - am.mean + run_se * (gauge.upper - gauge.mean) / gauge.se
+		WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate + z * sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.upper END AS upper,
+	CASE basis WHEN 'prediction' THEN night.p_two WHEN 'runs' THEN NULL ELSE test.p_two END AS p,
+	CASE basis WHEN 'prediction' THEN night.flag WHEN 'runs' THEN NULL ELSE fixed.flag END AS flag,
+	population.lower AS pop_lower, population.upper AS pop_upper, population.flag AS pop_flag,
+	-- Half of the level for each of two tests; without P by the interval, which is the stricter for it.
+	CASE WHEN basis = 'runs' THEN sign(bm.mean - am.mean) * (abs(bm.mean - am.mean) > run_se * (gauge.upper - gauge.mean) / gauge.se)::INTEGER
+		WHEN basis = 'prediction' THEN sign(turn * night.diff) * (night.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER
+		ELSE sign(b_fixed.estimate - a_fixed.estimate) * (test.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER END AS seen
+FROM gauged
+-- section: compare New minus old, on the common tasks
+-- wide: a b unmatched not_estimable runs_old runs_new d_mean_lower d_mean_upper p_mean pop_lower pop_upper mde informative d_flakiness d_flakiness_lower d_flakiness_upper d_flakiness_unbiased cost_old cost_new p95_old p95_new turns_old turns_new d_tool_calls improved worse basis flag
+-- hide: pair_no label
+-- quiet: d_cost d_p95 d_turns
+WITH made AS (
+	SELECT p.*, l.* EXCLUDE (pair_no), mean_se(a_rates, w).mean AS mean_a, mean_se(b_rates, w).mean AS mean_b,
+		mean_se(a_hats, w).mean AS hat_a, mean_se(b_hats, w).mean AS hat_b,
+		paired_diff(b_flakes, a_flakes, w, NULL, $conf::DOUBLE) AS flakes,
+		mean_se(b_unbiased, w).mean - mean_se(a_unbiased, w).mean AS d_unbiased
+	FROM selected_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no
+)
+SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS tasks, m.unmatched, m.not_estimable, m.a_runs AS runs_old, m.b_runs AS runs_new,
+	m.mean_a AS mean_old, m.mean_b AS mean_new, t1.diff AS d_mean, t1.lower AS d_mean_lower, t1.upper AS d_mean_upper, t1.p AS p_mean,
+	m.hat_a AS pass_hat_k_old, m.hat_b AS pass_hat_k_new, tk.diff AS d_pass_hat_k, tk.lower AS lower, tk.upper AS upper, tk.p AS p,
+	CASE WHEN coalesce(m.tasks, 0) = 0 THEN 'no common task'
+		WHEN tk.diff IS NULL THEN 'pass^k cannot be estimated: fewer than k trials'
+		WHEN tk.informative = 0 AND t1.informative = 0 THEN '~ no task differs'
+		WHEN tk.seen = 0 AND t1.seen = 0 AND m.basis IN ('trials', 'these runs') AND least(tk.least_p, t1.least_p) > (1 - $conf::DOUBLE) / 2 THEN 'too little data'
+		WHEN tk.seen = 0 AND t1.seen = 0 AND t1.diff > 0 AND tk.diff < 0 THEN '~ (mean up, pass^k down, within noise)'
+		WHEN tk.seen = 0 AND t1.seen = 0 THEN '~'
+		WHEN t1.diff > 0 AND tk.diff < 0 THEN 'mean up, pass^k down'
+		WHEN t1.diff < 0 AND tk.diff > 0 THEN 'mean down, pass^k up'
+		WHEN tk.seen > 0 OR tk.seen = 0 AND t1.seen > 0 THEN 'better' ELSE 'worse' END AS verdict,
+	m.b_cost - m.a_cost AS d_cost, m.b_p95 - m.a_p95 AS d_p95, m.b_turns - m.a_turns AS d_turns, m.b_calls - m.a_calls AS d_tool_calls,
+	m.improved, m.worse, m.flakes.diff AS d_flakiness, m.flakes.lower AS d_flakiness_lower, m.flakes.upper AS d_flakiness_upper, m.d_unbiased AS d_flakiness_unbiased,
+	m.a_cost AS cost_old, m.b_cost AS cost_new, m.a_p95 AS p95_old, m.b_p95 AS p95_new, m.a_turns AS turns_old, m.b_turns AS turns_new,
+	tk.pop_lower AS pop_lower, tk.pop_upper AS pop_upper, mde(tk.se, 1 - $conf::DOUBLE, 0.8) AS mde, tk.informative,
+	CASE m.basis WHEN 'runs' THEN 'spread between runs, Welch t' WHEN 'prediction' THEN 'one run against the spread of the others'
+		WHEN 'these runs' THEN 'noise of trials, within these runs' WHEN 'trials' THEN 'noise of trials' END AS basis,
+	concat_ws('; ', tk.flag, tk.pop_flag) AS flag
+FROM made AS m
+LEFT JOIN compare_tests AS t1 ON t1.pair_no = m.pair_no AND t1.kk = 1
+LEFT JOIN compare_tests AS tk ON tk.pair_no = m.pair_no AND tk.kk = m.k
+ORDER BY m.pair_no
+-- head:
+SELECT line FROM (
+	SELECT pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || CASE
+		WHEN tasks = 0 THEN 'no task is on both sides'
+		WHEN d_pass_hat_k IS NULL THEN printf('%d common tasks, but pass^%d cannot be estimated with so few trials', tasks, k)
+		ELSE printf('pass^%d %.3f → %.3f, difference %+.3f', k, pass_hat_k_old, pass_hat_k_new, d_pass_hat_k)
+			|| CASE WHEN lower IS NULL THEN ' (no interval)' ELSE printf(' [%+.3f, %+.3f]', lower, upper) END
+			|| printf('; mean %.3f → %.3f (%+.3f): ', mean_old, mean_new, d_mean)
+			|| CASE verdict WHEN 'too little data' THEN 'too little data to tell: even the most one-sided outcome of these trials would not be evidence'
+				WHEN '~ no task differs' THEN 'no task differs' ELSE replace(CASE WHEN verdict LIKE '~%' THEN 'no difference seen' || substr(verdict, 2) ELSE verdict END, 'pass^k', 'pass^' || k) END
+			|| CASE WHEN verdict LIKE '~%' AND mde > 0 THEN printf('; a difference of %.3f would have been seen 4 times in 5', mde) ELSE '' END
+		END AS line
+	FROM compare
+) ORDER BY pair_no
+-- notes:
+SELECT note FROM (
+	SELECT 1 AS place, 'differences are new − old; lower and upper: d_pass_hat_k for these tasks, new trials' || CASE WHEN bool_or(basis LIKE '%Welch%' OR basis LIKE 'one run%') THEN ' in new runs' ELSE '' END AS note FROM compare HAVING count(*) > 0
+	UNION ALL
+	SELECT 2, 'runs of one configuration differ from night to night; with fewer than 3 runs a side that is assumed away' FROM compare WHERE basis LIKE 'noise%' HAVING count(*) > 0
+	UNION ALL
+	SELECT 3, printf('%s%d tasks are on one side only and left out', CASE WHEN label = '' THEN '' ELSE label || ': ' END, unmatched) FROM compare WHERE unmatched > 0 AND pair_no <= 12
+) ORDER BY place, note
+-- section: tasks Tasks that changed, worst first
+-- wide: p rate_old rate_new flakiness_old flakiness_new
+-- hide: pair_no
+WITH tested AS (
+	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM compare_tasks WHERE common
+),
+-- Adjusted over all common tasks, those without a change too.
+adjusted AS (
+	SELECT pair_no, unnest(list(suite ORDER BY suite, task_id)) AS suite, unnest(list(task_id ORDER BY suite, task_id)) AS task_id,
+		unnest(p_adjust(list(p ORDER BY suite, task_id), 'BH')) AS p_adjusted
+	FROM tested GROUP BY pair_no
+),
+failed AS (
+	SELECT group_no, suite, task_id, min(trace) AS trace FROM selected WHERE NOT passed GROUP BY group_no, suite, task_id
+),
+ranked AS (
+	SELECT t.*, j.p_adjusted, f.trace, row_number() OVER (PARTITION BY t.pair_no ORDER BY t.b_rate - t.a_rate, t.p, t.suite, t.task_id) AS place
+	FROM tested AS t
+	JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.suite IS NOT DISTINCT FROM t.suite AND j.task_id IS NOT DISTINCT FROM t.task_id
+	LEFT JOIN failed AS f ON f.group_no = t.b_no AND f.suite IS NOT DISTINCT FROM t.suite AND f.task_id IS NOT DISTINCT FROM t.task_id
+	WHERE t.a_rate <> t.b_rate
+)
+SELECT unnest(p.grp), p.pair_no, r.task_id, r.shape, r.a_n AS n_old, r.a_c AS c_old, r.b_n AS n_new, r.b_c AS c_new, r.a_rate AS rate_old, r.b_rate AS rate_new,
+	r.b_rate - r.a_rate AS d_rate, r.b_hat - r.a_hat AS d_pass_hat_k, r.a_flake AS flakiness_old, r.b_flake AS flakiness_new,
+	CASE WHEN r.b_c = 0 THEN 'newly failing' WHEN r.b_c = r.b_n THEN 'fixed' WHEN r.a_c = r.a_n THEN 'newly flaky'
+		WHEN r.a_c = 0 THEN 'no longer failing' WHEN r.b_rate > r.a_rate THEN 'more often' ELSE 'less often' END AS change,
+	r.p, r.p_adjusted, r.trace
+FROM ranked AS r JOIN selected_pairs AS p ON p.pair_no = r.pair_no
+WHERE $top::BIGINT = 0 OR r.place <= $top::BIGINT
+ORDER BY r.pair_no, r.place
+-- notes:
+WITH reach AS (
+	SELECT pair_no, count(*) AS tasks, min(fisher_exact_p(0, b_n, a_n, a_n)) AS least FROM compare_tasks WHERE common GROUP BY pair_no
+)
+SELECT note FROM (
+	SELECT 1 AS part, 0 AS place, 'p_adjusted: Fisher''s exact test of each task, adjusted over all common tasks (false discovery rate); change goes by counts' AS note FROM reach HAVING count(*) > 0
+	UNION ALL
+	SELECT 2, r.pair_no, CASE WHEN p.label = '' THEN '' ELSE p.label || ': ' END || 'one broken task among ' || tasks || ' cannot be told from chance with these n: its best adjusted P value would be '
+		|| printf('%.2f', least * tasks) FROM reach AS r JOIN selected_pairs AS p ON p.pair_no = r.pair_no WHERE least * tasks > 1 - $conf::DOUBLE AND least * tasks <= 1 AND r.pair_no <= 12
+	UNION ALL
+	SELECT 2, r.pair_no, CASE WHEN p.label = '' THEN '' ELSE p.label || ': ' END || 'one broken task among ' || tasks || ' cannot be told from chance with these n'
+	FROM reach AS r JOIN selected_pairs AS p ON p.pair_no = r.pair_no WHERE least * tasks > 1 AND r.pair_no <= 12
+) ORDER BY part, place, note
+-- section: unmatched Tasks on one side only
+-- quiet: *
+SELECT unnest(p.grp), t.task_id, t.shape, CASE WHEN t.a_no IS NULL THEN p.b ELSE p.a END AS only_in, coalesce(t.a_n, t.b_n) AS n, coalesce(t.a_c, t.b_c) AS c
+FROM compare_tasks AS t JOIN selected_pairs AS p ON p.pair_no = t.pair_no
+WHERE NOT t.common
+ORDER BY p.pair_no, t.a_no IS NULL, t.suite, t.task_id
+-- section: settings What differs between the sides
+-- quiet: *
+WITH setting AS (
+	SELECT group_no, setting, string_agg(value, ' | ' ORDER BY value) AS values_of FROM selected_settings GROUP BY group_no, setting
+),
+named AS (SELECT DISTINCT setting FROM setting)
+SELECT unnest(p.grp), n.setting, coalesce(a.values_of, 'not in the log') AS old, coalesce(b.values_of, 'not in the log') AS new
+FROM selected_pairs AS p CROSS JOIN named AS n
+LEFT JOIN setting AS a ON a.group_no = p.a_no AND a.setting = n.setting
+LEFT JOIN setting AS b ON b.group_no = p.b_no AND b.setting = n.setting
+WHERE a.values_of IS DISTINCT FROM b.values_of
+ORDER BY p.pair_no, n.setting
+-- warnings:
+SELECT CASE WHEN label = '' THEN '' ELSE label || ': ' END || text FROM (
+	SELECT pair_no, label, 1 AS part, 'only ' || tasks || CASE WHEN tasks = 1 THEN ' common task' ELSE ' common tasks' END AS text FROM compare WHERE tasks BETWEEN 1 AND 9
+	UNION ALL
+	SELECT pair_no, label, 2, flag FROM compare WHERE flag <> ''
+	UNION ALL
+	SELECT pair_no, label, 3, not_estimable || CASE WHEN not_estimable = 1 THEN ' common task has' ELSE ' common tasks have' END || ' fewer than ' || k || ' trials on a side: d_pass_hat_k is over the others'
+	FROM compare WHERE not_estimable > 0 AND not_estimable < tasks
+) WHERE pair_no <= 12
+ORDER BY pair_no, part, text
+-- foot:
+SELECT line FROM (VALUES
+	(1, 'passhat report tasks SOURCE          every task of the newer side, with a transcript of a failure'),
+	(2, 'passhat report noise SOURCE          how large a difference these trials can show at all')) AS f(place, line)
+ORDER BY place

@@ -1,0 +1,249 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sideColumn is the grouping column of a comparison; its values are old and new.
+const sideColumn = "side"
+
+// reLast reads last, last~2, last:git_branch=main and last~1:git_branch=main.
+var reLast = regexp.MustCompile(`^last(?:~([0-9]{1,6}))?(?::(.+))?$`)
+
+// side is one side of a comparison.
+type side struct {
+	name  string // old or new
+	asked string // as the user named it
+	shown string // what that is: the run and its day, or the condition
+	cond  string // condition on a relation that has the columns of trials, under the alias @
+}
+
+func (s side) on(alias string) string { return strings.ReplaceAll(s.cond, "@.", alias+".") }
+
+// makeSides turns Old and New into a grouping column that tells them apart, and
+// narrows the filter to them.
+func (sel *selection) makeSides(ctx context.Context, d *db) error {
+	req := sel.req
+	if req.Old == "" && req.New == "" {
+		return nil
+	}
+	if req.Old == "" || req.New == "" {
+		return usagef("a comparison has two sides: give both old and new")
+	}
+	for i, s := range [2]side{{name: "old", asked: req.Old, shown: req.OldName}, {name: "new", asked: req.New, shown: req.NewName}} {
+		resolved, err := sel.resolveSide(ctx, d, s)
+		if err != nil {
+			return err
+		}
+		sel.sides[i] = resolved
+	}
+	before, after := sel.sides[0], sel.sides[1]
+	if err := sel.checkSides(ctx, d); err != nil {
+		return err
+	}
+	if err := sel.splitSides(ctx, d); err != nil {
+		return err
+	}
+	sel.filter += " AND ((" + before.on("trials") + ") OR (" + after.on("trials") + "))"
+	sel.by = append(sel.by, groupCol{
+		name: sideColumn, runLevel: true, rollup: true,
+		expr: "CASE WHEN " + before.on("t") + " THEN 'old' WHEN " + after.on("t") + " THEN 'new' END",
+	})
+	sel.byGiven = true
+	return nil
+}
+
+// resolveSide finds out what a side's name means.
+func (sel *selection) resolveSide(ctx context.Context, d *db, s side) (side, error) {
+	text := strings.TrimSpace(s.asked)
+	named, err := d.column(ctx, "SELECT DISTINCT run_id FROM task_runs WHERE run_id = "+quoteText(text))
+	if err != nil {
+		return s, err
+	}
+	if len(named) > 0 {
+		s.cond = "@.run_id = " + quoteText(text)
+		return s.show("run " + text), nil
+	}
+	if m := reLast.FindStringSubmatch(text); m != nil {
+		return sel.lastRun(ctx, d, s, m)
+	}
+	if column, value, ok := strings.Cut(text, "="); ok {
+		s.cond, err = sel.sideCondition(ctx, d, s.name, column, value)
+		return s.show(text), err
+	}
+	if sel.req.describing {
+		s.cond = "false"
+		return s, nil
+	}
+	runs, err := d.column(ctx, "SELECT run_id FROM task_runs WHERE run_id IS NOT NULL GROUP BY run_id ORDER BY max(run_at) DESC, run_id LIMIT 5")
+	if err != nil {
+		return s, err
+	}
+	return s, usagef("%s %q: there is no such run or file; a file, a run_id, last, last~1, last:COLUMN=VALUE or COLUMN=VALUE is wanted%s; the newest runs are %s",
+		s.name, text, suggest(text, append([]string{"last"}, runs...)), strings.Join(runs, ", "))
+}
+
+func (s side) show(what string) side {
+	if s.shown == "" {
+		s.shown = what
+	}
+	return s
+}
+
+// sideCondition is COLUMN=VALUE on a column of trials or a key of extra.
+func (sel *selection) sideCondition(ctx context.Context, d *db, flag, column, value string) (string, error) {
+	columns, err := d.columns(ctx, "trials")
+	if err != nil {
+		return "", err
+	}
+	cols, err := groupColumns([]string{strings.TrimSpace(column)}, columns)
+	if err != nil {
+		return "", usagef("%s: %v", flag, err)
+	}
+	if !cols[0].rollup {
+		sel.rollup = false
+	}
+	expr := strings.ReplaceAll(cols[0].expr, "t.", "@.")
+	if strings.HasPrefix(cols[0].expr, "t.") {
+		expr = "@." + cols[0].expr[2:]
+	}
+	return "(" + expr + ")::VARCHAR IS NOT DISTINCT FROM " + quoteText(strings.TrimSpace(value)), nil
+}
+
+// lastRun finds the newest run, or the nth before it of the same suite, among
+// those that a condition leaves.
+func (sel *selection) lastRun(ctx context.Context, d *db, s side, m []string) (side, error) {
+	if sel.req.describing {
+		s.cond = "false"
+		return s, nil
+	}
+	back, _ := strconv.Atoi(m[1])
+	where := "true"
+	if m[2] != "" {
+		column, value, ok := strings.Cut(m[2], "=")
+		if !ok {
+			return s, usagef("%s %q: last:COLUMN=VALUE is wanted", s.name, s.asked)
+		}
+		cond, err := sel.sideCondition(ctx, d, s.name, column, value)
+		if err != nil {
+			return s, err
+		}
+		where = side{cond: cond}.on("t")
+	}
+	_, rows, err := d.table(ctx, "SELECT t.suite, t.run_id, strftime(min(t.run_at), '%Y-%m-%d') FROM "+sel.filtered(sel.source())+
+		" WHERE "+where+" GROUP BY t.suite, t.run_id ORDER BY min(t.run_at) DESC, t.run_id DESC, t.suite", nil)
+	if err != nil {
+		return s, sel.filterError(err)
+	}
+	rows = slices.DeleteFunc(rows, func(r []any) bool { return r[0] != rows[0][0] })
+	if back >= len(rows) {
+		return s, fmt.Errorf("%s %s: there are only %s to choose from%s", s.name, s.asked, plural(int64(len(rows)), "run"),
+			map[bool]string{true: " of suite " + firstText(rows)}[len(rows) > 0])
+	}
+	row := record(rows[back])
+	s.cond = "@.suite IS NOT DISTINCT FROM " + textOrNull(row[0]) + " AND @.run_id IS NOT DISTINCT FROM " + textOrNull(row[1])
+	return s.show(fmt.Sprintf("run %s of %s", row.text(1), row.text(2))), nil
+}
+
+func firstText(rows [][]any) string { return record(rows[0]).text(0) }
+
+func textOrNull(v any) string {
+	if text, ok := v.(string); ok {
+		return quoteText(text)
+	}
+	return "NULL"
+}
+
+// checkSides wants trials on both sides and none on both at once.
+func (sel *selection) checkSides(ctx context.Context, d *db) error {
+	if sel.req.describing {
+		return nil
+	}
+	before, after := sel.sides[0], sel.sides[1]
+	a, b := before.on("t"), after.on("t")
+	row, err := d.row(ctx, fmt.Sprintf("SELECT count(*) FILTER (%s), count(*) FILTER (%s), count(*) FILTER ((%s) AND (%s)) FROM %s",
+		a, b, a, b, sel.filtered(sel.source())))
+	if err != nil {
+		return sel.filterError(err)
+	}
+	for i, s := range sel.sides {
+		if row.int(i) == 0 {
+			return fmt.Errorf("%s %s: no trial matches", s.name, s.asked)
+		}
+	}
+	if row.int(2) > 0 {
+		return usagef("old %s and new %s share trials: a trial cannot be on both sides", before.asked, after.asked)
+	}
+	return nil
+}
+
+// splitSides adds to the grouping, when nobody said how to group, the parts of
+// the configuration that vary alike on both sides: a run of three efforts is
+// compared effort by effort.
+func (sel *selection) splitSides(ctx context.Context, d *db) error {
+	if sel.byGiven {
+		sel.by = slices.DeleteFunc(sel.by, func(g groupCol) bool { return g.name == sideColumn })
+		return nil
+	}
+	sel.by = slices.DeleteFunc(sel.by, func(g groupCol) bool { return g.name != "suite" })
+	for _, column := range []string{"model", "agent", "effort"} {
+		name := quoteName(column)
+		row, err := d.row(ctx, fmt.Sprintf(`SELECT coalesce(list_sort(list(DISTINCT coalesce(t.%[1]s, '')) FILTER (%[2]s)) = list_sort(list(DISTINCT coalesce(t.%[1]s, '')) FILTER (%[3]s))
+	AND count(DISTINCT coalesce(t.%[1]s, '')) > 1, false) FROM %[4]s`, name, sel.sides[0].on("t"), sel.sides[1].on("t"), sel.filtered(sel.source())))
+		if err != nil {
+			return sel.filterError(err)
+		}
+		if split, _ := row[0].(bool); split {
+			sel.by = append(sel.by, groupCol{name: column, expr: "t." + name, runLevel: true, rollup: true})
+		}
+	}
+	return nil
+}
+
+// makePairs makes selected_pairs for a report that sets groups against each
+// other: one row for each two groups that differ in the paired column only.
+func (r *runner) makePairs(ctx context.Context) error {
+	column := r.rep.Pair
+	if column == "" {
+		return nil
+	}
+	at := slices.IndexFunc(r.sel.by, func(g groupCol) bool { return g.name == column })
+	if column == sideColumn && at < 0 {
+		return usagef("report %s compares two sides: passhat %s OLD NEW, or -p old=… -p new=…", r.rep.Name, r.rep.Name)
+	}
+	if column != "*" && at < 0 {
+		return usagef("report %s sets the values of %s against each other: --by has to name it", r.rep.Name, column)
+	}
+	var rest []groupCol
+	var plain, on []string
+	for i, g := range r.sel.by {
+		if i == at || column == "*" {
+			continue
+		}
+		rest = append(rest, g)
+		plain = append(plain, fmt.Sprintf("a.g%d", i))
+		on = append(on, fmt.Sprintf("a.g%[1]d IS NOT DISTINCT FROM b.g%[1]d", i))
+	}
+	name := "label"
+	if column != "*" {
+		name = fmt.Sprintf("g%d::VARCHAR", at)
+	}
+	label := []string{"''"}
+	for i, g := range r.sel.by {
+		if i != at && column != "*" && r.sel.vary[i] {
+			label = append(label, fmt.Sprintf("%s || a.g%d::VARCHAR", quoteText(g.name+" "), i))
+		}
+	}
+	return r.d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_pairs AS
+WITH pair AS (SELECT %s AS grp, a.group_no AS a_no, b.group_no AS b_no, coalesce(a.%[3]s, %[4]s) AS a, coalesce(b.%[3]s, %[4]s) AS b,
+	concat_ws(', ', %[5]s) AS full_label
+FROM selected_groups AS a JOIN selected_groups AS b ON %[2]s AND a.group_no < b.group_no)
+SELECT (row_number() OVER (ORDER BY a_no, b_no))::INTEGER AS pair_no, *,
+	CASE WHEN (SELECT count(DISTINCT full_label) FROM pair) > 1 THEN ltrim(full_label, ', ') ELSE '' END AS label FROM pair`,
+		grpStruct(rest, func(i int) string { return plain[i] }), strings.Join(append(on, "true"), " AND "), name, quoteText(notInLog), strings.Join(label, ", ")))
+}
