@@ -39,7 +39,7 @@ WITH task AS (
 	FROM compare_cells GROUP BY pair_no, side, suite, task_id
 )
 SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.suite, b.suite) AS suite, coalesce(a.task_id, b.task_id) AS task_id,
-	coalesce(a.k, b.k) AS k, coalesce(b.shape, a.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
+	coalesce(a.k, b.k) AS k, coalesce(nullif(b.shape, 'unclassified'), a.shape, b.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
 	a.group_no AS a_no, b.group_no AS b_no, a.group_no IS NOT NULL AND b.group_no IS NOT NULL AS common,
 	a.n AS a_n, b.n AS b_n, a.c AS a_c, b.c AS b_c, a.n_min AS a_n_min, b.n_min AS b_n_min, a.rate AS a_rate, b.rate AS b_rate,
 	a.hat AS a_hat, b.hat AS b_hat, a.flake AS a_flake, b.flake AS b_flake, a.flake_unbiased AS a_flake_unbiased, b.flake_unbiased AS b_flake_unbiased,
@@ -171,7 +171,7 @@ SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS
 		WHEN t1.diff > 0 AND tk.diff < 0 THEN 'mean up, pass^k down'
 		WHEN t1.diff < 0 AND tk.diff > 0 THEN 'mean down, pass^k up'
 		WHEN tk.seen > 0 OR tk.seen = 0 AND t1.seen > 0 THEN 'better' ELSE 'worse' END AS verdict,
-	m.b_cost - m.a_cost AS d_cost, m.b_p95 - m.a_p95 AS d_p95, m.b_turns - m.a_turns AS d_turns, m.b_calls - m.a_calls AS d_tool_calls,
+	round(m.b_cost - m.a_cost, 12) AS d_cost, round(m.b_p95 - m.a_p95, 12) AS d_p95, round(m.b_turns - m.a_turns, 12) AS d_turns, round(m.b_calls - m.a_calls, 12) AS d_tool_calls,
 	m.improved, m.worse, m.flakes.diff AS d_flakiness, m.flakes.lower AS d_flakiness_lower, m.flakes.upper AS d_flakiness_upper, m.d_unbiased AS d_flakiness_unbiased,
 	m.a_cost AS cost_old, m.b_cost AS cost_new, m.a_p95 AS p95_old, m.b_p95 AS p95_new, m.a_turns AS turns_old, m.b_turns AS turns_new,
 	tk.pop_lower AS pop_lower, tk.pop_upper AS pop_upper, mde(tk.se, 1 - $conf::DOUBLE, 0.8) AS mde, tk.informative,

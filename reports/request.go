@@ -42,8 +42,9 @@ type Request struct {
 	// Old and New name the two sides of a comparison: a run_id, last, last~1,
 	// last:COLUMN=VALUE or COLUMN=VALUE. Both or none are given.
 	Old, New string
-	// OldName and NewName are shown instead, e.g. the file that a side was read from.
-	OldName, NewName string
+	// OldRuns and NewRuns, where given, are what a side consists of: the runs
+	// that a file brought. Old and New are then only shown.
+	OldRuns, NewRuns []RunRef
 
 	// Named says that the trials come from logs named on the command line
 	// rather than from a store: then every run of them is read.
@@ -59,6 +60,9 @@ type Request struct {
 
 	describing bool // only the columns are wanted: no trial is read
 }
+
+// RunRef names a run; the empty string stands for a suite or run without name.
+type RunRef struct{ Suite, RunID string }
 
 // KSpec is the value of -k: a list, the largest k that every task supports, or
 // every k up to that.

@@ -20,6 +20,8 @@ type side struct {
 	name  string // old or new
 	asked string // as the user named it
 	shown string // what that is: the run and its day, or the condition
+	runs  []RunRef
+	but   string // condition on what a file on the other side brought, "" without
 	cond  string // condition on a relation that has the columns of trials, under the alias @
 }
 
@@ -35,7 +37,10 @@ func (sel *selection) makeSides(ctx context.Context, d *db) error {
 	if req.Old == "" || req.New == "" {
 		return usagef("a comparison has two sides: give both old and new")
 	}
-	for i, s := range [2]side{{name: "old", asked: req.Old, shown: req.OldName}, {name: "new", asked: req.New, shown: req.NewName}} {
+	for i, s := range [2]side{
+		{name: "old", asked: req.Old, runs: req.OldRuns, but: anyRun(req.NewRuns)},
+		{name: "new", asked: req.New, runs: req.NewRuns, but: anyRun(req.OldRuns)},
+	} {
 		resolved, err := sel.resolveSide(ctx, d, s)
 		if err != nil {
 			return err
@@ -61,20 +66,29 @@ func (sel *selection) makeSides(ctx context.Context, d *db) error {
 // resolveSide finds out what a side's name means.
 func (sel *selection) resolveSide(ctx context.Context, d *db, s side) (side, error) {
 	text := strings.TrimSpace(s.asked)
+	if len(s.runs) > 0 {
+		s.cond, s.shown = anyRun(s.runs), text
+		return s, nil
+	}
 	named, err := d.column(ctx, "SELECT DISTINCT run_id FROM task_runs WHERE run_id = "+quoteText(text))
 	if err != nil {
 		return s, err
 	}
 	if len(named) > 0 {
 		s.cond = "@.run_id = " + quoteText(text)
-		return s.show("run " + text), nil
+		s.shown = "run " + text
+		return s, nil
 	}
 	if m := reLast.FindStringSubmatch(text); m != nil {
 		return sel.lastRun(ctx, d, s, m)
 	}
 	if column, value, ok := strings.Cut(text, "="); ok {
 		s.cond, err = sel.sideCondition(ctx, d, s.name, column, value)
-		return s.show(text), err
+		if s.but != "" {
+			s.cond = "(" + s.cond + " AND NOT " + s.but + ")"
+		}
+		s.shown = text
+		return s, err
 	}
 	if sel.req.describing {
 		s.cond = "false"
@@ -86,13 +100,6 @@ func (sel *selection) resolveSide(ctx context.Context, d *db, s side) (side, err
 	}
 	return s, usagef("%s %q: there is no such run or file; a file, a run_id, last, last~1, last:COLUMN=VALUE or COLUMN=VALUE is wanted%s; the newest runs are %s",
 		s.name, text, suggest(text, append([]string{"last"}, runs...)), strings.Join(runs, ", "))
-}
-
-func (s side) show(what string) side {
-	if s.shown == "" {
-		s.shown = what
-	}
-	return s
 }
 
 // sideCondition is COLUMN=VALUE on a column of trials or a key of extra.
@@ -135,6 +142,9 @@ func (sel *selection) lastRun(ctx context.Context, d *db, s side, m []string) (s
 		}
 		where = side{cond: cond}.on("t")
 	}
+	if s.but != "" {
+		where += " AND NOT " + side{cond: s.but}.on("t")
+	}
 	_, rows, err := d.table(ctx, "SELECT t.suite, t.run_id, strftime(min(t.run_at), '%Y-%m-%d') FROM "+sel.filtered(sel.source())+
 		" WHERE "+where+" GROUP BY t.suite, t.run_id ORDER BY min(t.run_at) DESC, t.run_id DESC, t.suite", nil)
 	if err != nil {
@@ -147,10 +157,30 @@ func (sel *selection) lastRun(ctx context.Context, d *db, s side, m []string) (s
 	}
 	row := record(rows[back])
 	s.cond = "@.suite IS NOT DISTINCT FROM " + textOrNull(row[0]) + " AND @.run_id IS NOT DISTINCT FROM " + textOrNull(row[1])
-	return s.show(fmt.Sprintf("run %s of %s", row.text(1), row.text(2))), nil
+	s.shown = fmt.Sprintf("run %s of %s", row.text(1), row.text(2))
+	return s, nil
 }
 
 func firstText(rows [][]any) string { return record(rows[0]).text(0) }
+
+// anyRun is the condition that names some runs, "" for none.
+func anyRun(runs []RunRef) string {
+	var any []string
+	for _, r := range runs {
+		any = append(any, "(@.suite IS NOT DISTINCT FROM "+nullIfEmpty(r.Suite)+" AND @.run_id IS NOT DISTINCT FROM "+nullIfEmpty(r.RunID)+")")
+	}
+	if len(any) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(any, " OR ") + ")"
+}
+
+func nullIfEmpty(text string) string {
+	if text == "" {
+		return "NULL"
+	}
+	return quoteText(text)
+}
 
 func textOrNull(v any) string {
 	if text, ok := v.(string); ok {
@@ -239,11 +269,35 @@ func (r *runner) makePairs(ctx context.Context) error {
 			label = append(label, fmt.Sprintf("%s || a.g%d::VARCHAR", quoteText(g.name+" "), i))
 		}
 	}
-	return r.d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_pairs AS
+	err := r.d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_pairs AS
 WITH pair AS (SELECT %s AS grp, a.group_no AS a_no, b.group_no AS b_no, coalesce(a.%[3]s, %[4]s) AS a, coalesce(b.%[3]s, %[4]s) AS b,
 	concat_ws(', ', %[5]s) AS full_label
 FROM selected_groups AS a JOIN selected_groups AS b ON %[2]s AND a.group_no < b.group_no)
 SELECT (row_number() OVER (ORDER BY a_no, b_no))::INTEGER AS pair_no, *,
 	CASE WHEN (SELECT count(DISTINCT full_label) FROM pair) > 1 THEN ltrim(full_label, ', ') ELSE '' END AS label FROM pair`,
 		grpStruct(rest, func(i int) string { return plain[i] }), strings.Join(append(on, "true"), " AND "), name, quoteText(notInLog), strings.Join(label, ", ")))
+	if err != nil || column != sideColumn || r.sel.req.describing {
+		return err
+	}
+	return r.refuseUnpaired(ctx)
+}
+
+// refuseUnpaired ends with an error when no group is on both sides, and says
+// what each side has.
+func (r *runner) refuseUnpaired(ctx context.Context) error {
+	row, err := r.d.row(ctx, "SELECT count(*) FROM selected_pairs")
+	if err != nil || row.int(0) > 0 {
+		return err
+	}
+	at := len(r.sel.by) - 1
+	var has [2]string
+	for i, s := range r.sel.sides {
+		list, err := r.d.column(ctx, fmt.Sprintf("SELECT label FROM selected_groups WHERE g%d = %s ORDER BY group_no LIMIT 3", at, quoteText(s.name)))
+		if err != nil {
+			return err
+		}
+		has[i] = strings.ReplaceAll(strings.Join(list, "; "), ", "+sideColumn+" "+s.name, "")
+	}
+	return usagef("old %s and new %s have no group in common: old has %s, new has %s; --by none compares them all the same, --suite NAME reads logs as one suite",
+		r.sel.sides[0].asked, r.sel.sides[1].asked, has[0], has[1])
 }

@@ -1,6 +1,10 @@
 package sql
 
-import "passhat/ingest/store"
+import (
+	"maps"
+
+	"passhat/ingest/store"
+)
 
 // content is what a snapshot lists, asked for once.
 type content struct {
@@ -33,6 +37,20 @@ func contentOf(snap *store.Snapshot) content {
 		c.counted = snap.CountedSQL()
 	}
 	return c
+}
+
+// add joins what another snapshot lists. No run may be in both, since nothing
+// tells which of their trials are the same.
+func (c *content) add(o content) {
+	c.records = append(c.records, o.records...)
+	c.trials, c.taskRuns = append(c.trials, o.trials...), append(c.taskRuns, o.taskRuns...)
+	c.labels, c.prices, c.rejects = append(c.labels, o.labels...), append(c.prices, o.prices...), append(c.rejects, o.rejects...)
+	c.maskedRuns, c.maskedBatches = append(c.maskedRuns, o.maskedRuns...), append(c.maskedBatches, o.maskedBatches...)
+	maps.Copy(c.overlaps, o.overlaps)
+	maps.Copy(c.masked, o.masked)
+	if c.counted == "" {
+		c.counted = o.counted
+	}
 }
 
 // runs calls f for every live run of every batch of trials.

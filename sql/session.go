@@ -29,6 +29,9 @@ type Config struct {
 	// TempDir is where the private folder for spilled data is made; "" is the
 	// system's.
 	TempDir string
+	// Also are snapshots of other stores that are read together with the first;
+	// no run may be in two of them.
+	Also []*store.Snapshot
 	// Locked locks the session at once, see Lock.
 	Locked bool
 }
@@ -54,6 +57,9 @@ type Session struct {
 // nil snap is an empty store.
 func Open(ctx context.Context, snap *store.Snapshot, cfg Config) (*Session, error) {
 	s := &Session{snap: snap, have: contentOf(snap), cfg: cfg}
+	for _, also := range cfg.Also {
+		s.have.add(contentOf(also))
+	}
 	s.files = s.have.readable()
 	if err := s.open(ctx); err != nil {
 		s.Close()

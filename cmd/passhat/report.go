@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,13 +67,50 @@ func (a *app) reportCommand() *cobra.Command {
 	f.StringArrayVar(&r.folders, "reports", nil, "`DIR` with reports of one's own (repeatable; also reports/ in the store)")
 	f.StringArrayVarP(&r.params, "param", "p", nil, "`NAME=VALUE` of the report's own parameter or of a flag (repeatable)")
 	f.StringArrayVar(&r.tables, "table", nil, "`NAME=FILE`: a CSV or Parquet file as the table NAME (repeatable)")
+	r.addCommon(f)
+	r.read.add(cmd)
+	r.out.add(cmd)
+	a.addOwnFlags(f)
+	return cmd
+}
+
+func (r *reportFlags) addCommon(f *pflag.FlagSet) {
 	for _, c := range commonFlags {
 		f.StringP(c.name, c.short, "", c.usage)
 	}
 	f.Bool("show-sql", false, "print the SQL that was run on stderr")
-	r.read.add(cmd)
-	r.out.add(cmd)
-	return cmd
+}
+
+// ownFlag marks flags that are parameters of single reports.
+const ownFlag = "passhat_own"
+
+// addOwnFlags makes the built-in reports' own parameters flags as well, so that
+// --week 2026-W48 says the same as -p week=2026-W48. Other commands don't pay
+// for the reading of the reports.
+func (a *app) addOwnFlags(f *pflag.FlagSet) {
+	if !slices.ContainsFunc(a.args, func(s string) bool { return s == "report" || s == "help" || s == "completion" || s == "__complete" }) {
+		return
+	}
+	all, err := reports.Load()
+	if err != nil {
+		return // said when the report is asked for
+	}
+	for _, rep := range all {
+		for _, p := range rep.Params {
+			name := strings.ReplaceAll(p.Name, "_", "-")
+			if p.Type == "" {
+				continue
+			}
+			if had := f.Lookup(name); had != nil {
+				if had.Annotations[ownFlag] != nil {
+					had.Usage += "; " + rep.Name + ": " + p.Meaning
+				}
+				continue
+			}
+			f.String(name, "", rep.Name+": "+p.Meaning)
+			f.SetAnnotation(name, ownFlag, []string{p.Name})
+		}
+	}
 }
 
 func (a *app) report(cmd *cobra.Command, r *reportFlags, args []string) error {
@@ -124,6 +162,9 @@ func (r *reportFlags) request(cmd *cobra.Command) (reports.Request, error) {
 			if c.name == f.Name {
 				set(f.Name, f.Value.String())
 			}
+		}
+		if own := f.Annotations[ownFlag]; own != nil {
+			set(own[0], f.Value.String())
 		}
 		if f.Name == "show-sql" {
 			set(f.Name, f.Value.String())
