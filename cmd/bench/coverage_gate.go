@@ -139,7 +139,7 @@ func judgeGate(t []tally, run stats.RunCounts, baseline []stats.RunCounts) error
 		return err
 	}
 	t[gateStratified].event(p.PDrop <= gateAlpha+slack)
-	verdict, err := gateVerdict(ctx, run, baseline, pool)
+	verdict, err := gateVerdict(ctx, run, baseline, pool, p)
 	t[gateRule].event(verdict == stats.VerdictRegression)
 	t[gatePasses].event(verdict == stats.VerdictPass)
 	return err
@@ -147,9 +147,10 @@ func judgeGate(t []tally, run stats.RunCounts, baseline []stats.RunCounts) error
 
 // gateVerdict is the verdict of GateBaseline, whose permutation test, the costly
 // part, is left out where the interval or the spread of the runs already says
-// that neither statistic can have dropped.
-func gateVerdict(ctx context.Context, run stats.RunCounts, baseline []stats.RunCounts, pool stats.RunCounts) (string, error) {
-	open, verdict := false, stats.VerdictInconclusive
+// that the statistic can't have dropped, or the other one has. mean is the test
+// of the mean, which has been made.
+func gateVerdict(ctx context.Context, run stats.RunCounts, baseline []stats.RunCounts, pool stats.RunCounts, mean stats.StratifiedTest) (string, error) {
+	verdict := stats.VerdictInconclusive
 	for _, k := range []int64{1, gateK} {
 		d, err := stats.FixedSuiteDiff(run.C, run.N, pool.C, pool.N, nil, k, 1-2*gateAlpha)
 		if err != nil {
@@ -165,13 +166,19 @@ func gateVerdict(ctx context.Context, run stats.RunCounts, baseline []stats.RunC
 		if k == 1 && !beyond {
 			verdict = stats.VerdictPass
 		}
-		open = open || beyond && spread.PDrop <= gateAlpha/2
+		if level := gateAlpha / 2 * (1 + slack); beyond && spread.PDrop <= level {
+			test := mean
+			if k > 1 {
+				if test, err = stats.Stratified(ctx, run.C, run.N, pool.C, pool.N, nil, k, 0, 1); err != nil {
+					return "", err
+				}
+			}
+			if test.PDrop <= level {
+				return stats.VerdictRegression, nil
+			}
+		}
 	}
-	if !open {
-		return verdict, nil
-	}
-	g, err := stats.GateBaseline(ctx, run, baseline, nil, gateK, gateAlpha, gateMargin, 1)
-	return g.Verdict, err
+	return verdict, nil
 }
 
 // predictGate is the prediction test of the runs' pass^k.

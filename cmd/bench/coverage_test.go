@@ -216,7 +216,11 @@ func TestGateVerdict(t *testing.T) {
 						pool.N[i] += r.N[i]
 					}
 				}
-				got, err := gateVerdict(ctx, run, baseline, pool)
+				mean, err := stats.Stratified(ctx, run.C, run.N, pool.C, pool.N, nil, 1, 0, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := gateVerdict(ctx, run, baseline, pool, mean)
 				if err != nil {
 					t.Fatal(err)
 				}

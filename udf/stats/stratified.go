@@ -126,9 +126,10 @@ type StratifiedTest struct {
 // hypergeometric. The statistic is D = Σ w (U(c_A) - U(c_B)), U = pass^k, with
 // mean 0 exactly. resamples 0 is the normal approximation, else that many draws
 // from seed. With fewer than 20 informative tasks P values are mid-P: exact
-// where the sums take few enough values (equal weights and n do), else from at
-// least 100,000 draws. The order of tasks makes no difference. Tasks with n < k on a side or weight 0 are left
-// out. Errors as of FixedSuiteCI; a done ctx ends it with its error.
+// where the sums take few enough values (equal weights and n mostly do), else from
+// at least 100,000 draws. The order of tasks makes no difference. Tasks with n < k
+// on a side or weight 0 are left out. Errors as of FixedSuiteCI; a done ctx ends
+// it with its error.
 func Stratified(ctx context.Context, cA, nA, cB, nB []int64, weights []float64, k, resamples int64, seed uint64) (StratifiedTest, error) {
 	r := StratifiedTest{PDrop: 1, PRise: 1, PTwo: 1, Z: math.NaN()}
 	if err := checkResamples(resamples, 0); err != nil {
@@ -155,28 +156,31 @@ func Stratified(ctx context.Context, cA, nA, cB, nB []int64, weights []float64, 
 		return r, nil
 	}
 	r.Z = d / math.Sqrt(variance)
-	mid := len(live) < fewStrata
-	if mid && r.enumerate(p, s, live, d) {
-		return r, nil
-	}
-	if mid {
-		resamples = max(resamples, fewStrataDraws)
-	}
-	if resamples == 0 {
+	switch {
+	case len(live) < fewStrata:
+		tie := tied * s.scale(p, live)
+		groups := s.fold(p, live, tie)
+		if len(groups) <= 2 {
+			r.exact(groups, d, tie)
+			return r, nil
+		}
+		err = r.permute(ctx, drawGroups(groups), d, tie, max(resamples, fewStrataDraws), seed, true)
+	case resamples == 0:
 		r.PDrop, r.PRise, r.PTwo = normalTail(-r.Z), normalTail(r.Z), math.Min(1, 2*normalTail(math.Abs(r.Z)))
-		return r, nil
+	default:
+		err = r.permute(ctx, s.drawTasks(p, live), d, tied*s.scale(p, live), resamples, seed, false)
 	}
-	err = r.permute(ctx, p, s, live, d, resamples, seed, mid)
 	return r, err
 }
 
-// permute fills in the P values by drawing from the tasks in live.
-func (r *StratifiedTest) permute(ctx context.Context, p *pairs, s strata, live []int, d float64, resamples int64, seed uint64, mid bool) error {
-	scale := s.scale(p, live)
-	type part struct {
-		draw alias
-		diff []float64 // weighted
-	}
+// A part is a share of D to be drawn: that of a task, or of a group of them.
+type part struct {
+	draw alias
+	diff []float64 // weighted
+}
+
+// drawTasks draws from each of the tasks in live.
+func (s strata) drawTasks(p *pairs, live []int) []part {
 	parts := make([]part, len(live))
 	for j, i := range live {
 		if s.of[i].draw.keep == nil {
@@ -187,6 +191,26 @@ func (r *StratifiedTest) permute(ctx context.Context, p *pairs, s strata, live [
 			parts[j].diff = append(parts[j].diff, p.w[i]/p.total*x)
 		}
 	}
+	return parts
+}
+
+// drawGroups draws from whole groups, with fewer random numbers.
+func drawGroups(groups [][]weighed) []part {
+	parts := make([]part, len(groups))
+	for j, g := range groups {
+		probs := make([]float64, len(g))
+		for i, x := range g {
+			probs[i] = x.p
+			parts[j].diff = append(parts[j].diff, x.v)
+		}
+		parts[j].draw = newAlias(probs)
+	}
+	return parts
+}
+
+// permute fills in the P values by drawing the parts of D; differences up to
+// tie are ties.
+func (r *StratifiedTest) permute(ctx context.Context, parts []part, d, tie float64, resamples int64, seed uint64, mid bool) error {
 	rng := rand.NewPCG(seed, schemeSeed("stratified"))
 	var below, equal, beyond, opposite int64
 	for draw := range resamples {
@@ -198,13 +222,13 @@ func (r *StratifiedTest) permute(ctx context.Context, p *pairs, s strata, live [
 			sum += parts[i].diff[parts[i].draw.pick(rng.Uint64())]
 		}
 		switch {
-		case math.Abs(sum-d) <= tied*scale:
+		case math.Abs(sum-d) <= tie:
 			equal++
 		case sum < d:
 			below++
 		}
 		switch size := math.Abs(sum) - math.Abs(d); {
-		case math.Abs(size) <= tied*scale:
+		case math.Abs(size) <= tie:
 			opposite++ // as far out as D, on either side
 		case size > 0:
 			beyond++
