@@ -76,7 +76,7 @@ type FieldDoc struct {
 }
 
 // Formats lists the log formats; the order is that of `passhat formats`.
-var Formats = []Format{jsonlFormat, jsonFormat, tauBench, csvFormat, tsvFormat, parquetFormat, arrowFormat}
+var Formats = []Format{jsonlFormat, jsonFormat, tauBench, promptfooFormat, terminalBench, goTest, csvFormat, tsvFormat, parquetFormat, arrowFormat}
 
 // FormatNamed returns the format of that name.
 func FormatNamed(name string) (Format, bool) {
