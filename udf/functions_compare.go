@@ -73,7 +73,8 @@ var compareFunctions = []Function{
 			{"improved", "BIGINT"}, {"worse", "BIGINT"}, {"tied", "BIGINT"}, {"flag", "VARCHAR"},
 		},
 		Doc: "Mean difference A - B over tasks like these, paired by task: CR2 standard error and t interval; weights and clusters may be NULL. " +
-			"A NULL on either side leaves out the task. Fewer than 8 tasks with a difference are flagged.",
+			"A NULL on either side leaves out the task. flag: too few discordant tasks (fewer than 8 with a difference); few informative tasks " +
+			"(fewer than 8 effective tasks or clusters, or two in five, behind the standard error); df < 4; degenerate; fewer than 3 clusters.",
 		Formula: "t interval of d = a - b with the CR2 SE and df",
 		Source:  "Student 1908; Bell and McCaffrey 2002",
 		Example: "SELECT round(paired_diff([1, 0.5, 1], [0.5, 0.5, 0.75], NULL, NULL, 0.95).diff, 6)",

@@ -60,9 +60,10 @@ var suiteFunctions = []Function{
 			{"mean", "DOUBLE"}, {"se", "DOUBLE"}, {"df", "DOUBLE"}, {"lower", "DOUBLE"}, {"upper", "DOUBLE"},
 			{"n_eff", "DOUBLE"}, {"method", "VARCHAR"}, {"clusters", "BIGINT"}, {"flag", "VARCHAR"},
 		},
-		Doc: "Interval of the mean of per-task rates (pass^k, say) for tasks like these: CR2 standard error, Wilson with the t quantile. " +
+		Doc: "Interval of the mean of per-task rates (0 to 1; pass^k, say) for tasks like these: CR2 standard error, Wilson with the t quantile. " +
 			"weights and clusters may be NULL. Exact when every rate is 1 or 0; no interval without any spread (degenerate) or with fewer " +
-			"than 3 clusters; flag names what weakens it.",
+			"than 3 clusters. flag: few informative tasks (fewer than 5 effective ones above 0, or below 1, or fewer than 8 effective tasks or " +
+			"clusters, or two in five, behind the standard error); df < 4; degenerate.",
 		Formula: "Wilson on n_eff = mean(1-mean)/SE² with t(df)",
 		Source:  "Bell and McCaffrey 2002; Korn and Graubard 1998",
 		Example: "SELECT round(pass_ci([1, 1, 0.5, 0.25, 1, 0], NULL, NULL, 0.95).lower, 6)",
@@ -74,6 +75,33 @@ var suiteFunctions = []Function{
 				return nil, nil
 			}
 			p, err := stats.PassCI(nums[0], w, a.groups(2, keys[0]), conf)
+			return row{p.Mean, p.SE, p.DF, p.Lower, p.Upper, p.NEff, p.Method, p.Clusters, p.Flag}, err
+		},
+	},
+	{
+		Name: "stratified_ci",
+		Params: []Param{
+			{"values", Reals, false}, {"weights", Weights, false}, {"strata", Keys, false}, {"conf", Real, false},
+		},
+		Returns: "STRUCT",
+		Fields: []Field{
+			{"mean", "DOUBLE"}, {"se", "DOUBLE"}, {"df", "DOUBLE"}, {"lower", "DOUBLE"}, {"upper", "DOUBLE"},
+			{"n_eff", "DOUBLE"}, {"method", "VARCHAR"}, {"strata", "BIGINT"}, {"flag", "VARCHAR"},
+		},
+		Doc: "Interval of the mean of per-task rates (0 to 1) for new tasks of these same strata, which are the whole list and no sample (the shapes " +
+			"of tasks, say). weights may be NULL. No interval where a stratum has a single task, and without any spread (degenerate); flag as of pass_ci.",
+		Formula: "SE² = Σ(W_g/W)²·SE_g²; Wilson on n_eff = mean(1-mean)/SE² with t of Satterthwaite's df (ΣV_g)²/Σ(V_g²/(T_g-1))",
+		Source:  "Cochran 1977, Sampling Techniques; Satterthwaite 1946; Korn and Graubard 1998",
+		Example: "SELECT round(stratified_ci([1, 1, 0.5, 0.25, 0.5, 0], NULL, ['a', 'a', 'a', 'b', 'b', 'b'], 0.95).lower, 6)",
+		Shows:   "0.267536",
+		call: func(a *call) (any, error) {
+			nums, w, keys := a.lists([]int{0}, 1, 2)
+			conf := a.real(3)
+			a.want(2, keys[0])
+			if a.stopped() {
+				return nil, nil
+			}
+			p, err := stats.StratifiedCI(nums[0], w, a.groups(2, keys[0]), conf)
 			return row{p.Mean, p.SE, p.DF, p.Lower, p.Upper, p.NEff, p.Method, p.Clusters, p.Flag}, err
 		},
 	},

@@ -13,7 +13,7 @@ import (
 func listCall(f udf.Function, order string) string {
 	columns := map[string]string{
 		"c": "c", "n": "n", "c_a": "c", "n_a": "n", "c_b": "b", "n_b": "n", "values": "v", "diffs": "v - u", "a": "v", "b": "u",
-		"weights": "w", "clusters": "g", "tasks": "i // 4", "runs": "(i % 4)", "list": "v", "past": "v",
+		"weights": "w", "clusters": "g", "strata": "g", "tasks": "i // 4", "runs": "(i % 4)", "list": "v", "past": "v",
 	}
 	words := map[string]string{
 		"k": "2", "conf": "0.95", "method": "'CR2'", "scheme": "'clusters+trials'", "resamples": "20", "seed": "7", "estimand": "'within'",

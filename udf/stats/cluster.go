@@ -21,7 +21,7 @@ type Mean struct {
 const (
 	FlagDegenerate  = "degenerate"            // no spread at all, so no error can be told
 	FlagFewDF       = "df < 4"                // the t interval is fragile
-	FlagFewTasks    = "few informative tasks" // fewer than 5 effective tasks below 1, or above 0
+	FlagFewTasks    = "few informative tasks" // too few tasks carry the mean or its standard error
 	FlagTwoKinds    = "tasks of two kinds"    // FixedSuiteCI: some never pass, the others are alike
 	FlagFewClusters = "fewer than 3 clusters" // no standard error
 	FlagFewPlain    = "fewer than 3 tasks"    // as above where a task is its own cluster
@@ -47,7 +47,8 @@ type items struct {
 	groups int
 	total  float64 // of weights
 	mean   float64
-	scale  float64 // largest absolute value
+	scale  float64   // largest absolute value
+	e      []float64 // terms whose squares make up the variance, where flags ask for them
 }
 
 // newItems checks and compacts its arguments; nil clusters make every task its

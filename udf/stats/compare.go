@@ -29,8 +29,9 @@ type PairedDiff struct {
 
 // Paired is the mean of a[i] - b[i] with the CR2 standard error (of clusters of
 // one task where clusters is nil) and its plain t interval. Fewer than 8 tasks
-// with a difference are flagged; with fewer than 3 clusters, or a single task,
-// there is no standard error. Errors: unequal lengths, values that are not
+// with a difference are flagged, and a standard error that rests on fewer than 8
+// effective tasks or clusters (two in five where there are fewer than 20); with fewer than 3 clusters, or a single task, there
+// is no standard error. Errors: unequal lengths, values that are not
 // finite, bad weights.
 func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, error) {
 	if err := checkConf(conf); err != nil {
@@ -78,8 +79,11 @@ func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, 
 		m = s.finish(s.se(variance), df, conf, "")
 	}
 	r.Diff, r.SE, r.DF, r.Lower, r.Upper, r.N, r.Flag = m.Mean, m.SE, m.DF, m.Lower, m.Upper, m.N, m.Flag
-	if r.Improved+r.Worse < enoughDiscordant && r.N > 0 {
+	switch {
+	case r.Improved+r.Worse < enoughDiscordant && r.N > 0:
 		r.Flag = addFlag(r.Flag, "too few discordant tasks")
+	case m.SE > 0 && fewTerms(s.scores()):
+		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
 	return r, nil
 }

@@ -44,8 +44,10 @@ func effective(sum, squares float64) float64 {
 // freedom. When every value is 1 (0) the interval is exact: [(alpha/2)^(1/G), 1]
 // ([0, 1-(alpha/2)^(1/G)]). Without any spread between 0 and 1, and with fewer
 // than three clusters, there is none. A mean that rests on fewer than 5 effective
-// tasks above 0, or below 1, is flagged. Values outside [0, 1] are errors, as are
-// the bad arguments of MeanSE.
+// tasks above 0, or below 1, is flagged, and a standard error that rests on fewer
+// than 8 effective tasks or clusters (two in five where there are fewer than 20).
+// Values outside [0, 1] are errors, as are the
+// bad arguments of MeanSE.
 func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterval, error) {
 	if err := checkConf(conf); err != nil {
 		return PassInterval{}, err
@@ -58,21 +60,11 @@ func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterv
 	if err != nil {
 		return PassInterval{}, err
 	}
-	nan := math.NaN()
-	r := PassInterval{Mean: s.mean, SE: nan, DF: nan, Lower: nan, Upper: nan, NEff: nan, Clusters: s.groups}
-	if len(s.v) == 0 {
-		r.Method = FlagNone
+	r := s.noInterval()
+	if s.exact(&r, below, above, s.groups, conf) {
 		return r, nil
 	}
-	bound := math.Pow((1-conf)/2, 1/float64(s.groups))
-	switch {
-	case below == 0:
-		r.Mean, r.Lower, r.Upper, r.Method = 1, bound, 1, MethodAllPass
-		return r, nil
-	case above == 0:
-		r.Mean, r.Lower, r.Upper, r.Method = 0, 0, 1-bound, MethodAllFail
-		return r, nil
-	case s.groups < 3:
+	if s.groups < 3 {
 		r.Method = FlagFewClusters
 		if clusters == nil {
 			r.Method = FlagFewPlain
@@ -80,10 +72,41 @@ func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterv
 		return r, nil
 	}
 	variance, df := s.sandwich("CR2")
+	s.e = s.scores()
+	s.wilsonT(&r, variance, df, conf)
+	return r, nil
+}
+
+// noInterval is a result that knows the mean only.
+func (s *items) noInterval() PassInterval {
+	nan := math.NaN()
+	return PassInterval{Mean: s.mean, SE: nan, DF: nan, Lower: nan, Upper: nan, NEff: nan, Clusters: s.groups}
+}
+
+// exact fills in what needs no standard error: no task, and values that are all 1
+// or all 0, seen in that many independent units.
+func (s *items) exact(r *PassInterval, below, above, units int, conf float64) bool {
+	bound := math.Pow((1-conf)/2, 1/float64(units))
+	switch {
+	case len(s.v) == 0:
+		r.Method = FlagNone
+	case below == 0:
+		r.Mean, r.Lower, r.Upper, r.Method = 1, bound, 1, MethodAllPass
+	case above == 0:
+		r.Mean, r.Lower, r.Upper, r.Method = 0, 0, 1-bound, MethodAllFail
+	default:
+		return false
+	}
+	return true
+}
+
+// wilsonT fills in Wilson's interval with the t quantile, and the flags; s.e holds
+// the terms whose squares make up the variance.
+func (s *items) wilsonT(r *PassInterval, variance, df, conf float64) {
 	r.SE, r.DF = s.se(variance), df
 	if r.SE == 0 {
 		r.Method, r.Flag = FlagDegenerate, FlagDegenerate
-		return r, nil
+		return
 	}
 	r.Method = MethodWilsonT
 	r.NEff = s.mean * (1 - s.mean) / (r.SE * r.SE)
@@ -92,11 +115,41 @@ func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterv
 	if df < 4 {
 		r.Flag = addFlag(r.Flag, FlagFewDF)
 	}
-	if s.fewInformative() {
+	if s.fewInformative() || fewTerms(s.e) {
 		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
-	return r, nil
 }
+
+// scores are the clusters' sums of weighted residuals, whose squares are the
+// variance of the mean.
+func (s *items) scores() []float64 {
+	sums := make([]float64, s.groups)
+	for i, g := range s.g {
+		sums[g] += s.w[i] / s.total * (s.v[i] - s.mean)
+	}
+	return sums
+}
+
+// fewTerms says that a sum of squares rests on so few large terms that the
+// standard error can't be trusted: effectively fewer than 8, or than two in five
+// where there are fewer than 20, counted as Kish does, (Σe²)²/Σe⁴. Rates that are
+// nearly all 0 with a few of any size are of this kind, where counting those above
+// 0 sees nothing amiss.
+func fewTerms(e []float64) bool {
+	var sum, squares float64
+	for _, x := range e {
+		sum += x * x
+		squares += x * x * x * x
+	}
+	return effective(sum, squares) < min(enoughTerms, termShare*float64(len(e)))-tiny
+}
+
+// From this effective number of terms, and this share of them, a standard error is
+// trusted: measured by go run ./cmd/bench coverage.
+const (
+	enoughTerms = 8
+	termShare   = 0.4
+)
 
 // fewInformative says that too few tasks carry the mean, or its distance from 1.
 func (s *items) fewInformative() bool {
