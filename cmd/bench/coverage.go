@@ -54,7 +54,7 @@ func coverageCommand() *cobra.Command {
 
 // coverageCells is the whole declared grid.
 func coverageCells() []*cell {
-	return slices.Concat(singleCells(), weightCells(), bootCells(), clusterCells(), shapeCells(), diffCells(), runsCells(), gateCells())
+	return slices.Concat(singleCells(), weightCells(), bootCells(), clusterCells(), shapeCells(), diffCells(), pairedCells(), runsCells(), gateCells())
 }
 
 func (o coverageOptions) run() error {

@@ -11,17 +11,26 @@ import (
 // they are Beta(m·likeness, (1-m)·likeness), a correlation of 1/(1+likeness).
 const likeness = 4.0
 
-// clusterMoment is E p^k of a task in a cluster whose rate is Beta(a, b), for k
-// of 1 to 3: the rising factorial of m·likeness, term by term.
+// clusterMoment is E p^k of a task in a cluster whose rate m is drawn from r: given
+// m the product over j < k of (m·likeness + j)/(likeness + j), multiplied out into
+// powers of m.
 func clusterMoment(r rates, k int64) float64 {
-	m := func(j int64) float64 { return r.moment(j) * power(likeness, j) }
-	switch k {
-	case 1:
-		return r.moment(1)
-	case 2:
-		return (m(2) + m(1)) / (likeness * (likeness + 1))
+	coef := []float64{1} // of m^0, m^1, …
+	for j := range k {
+		next := make([]float64, len(coef)+1)
+		for i, x := range coef {
+			next[i] += x * float64(j) / (likeness + float64(j))
+			next[i+1] += x * likeness / (likeness + float64(j))
+		}
+		coef = next
 	}
-	return (m(3) + 3*m(2) + 2*m(1)) / (likeness * (likeness + 1) * (likeness + 2))
+	sum := 0.0
+	for i, x := range coef {
+		if x != 0 {
+			sum += x * r.moment(int64(i))
+		}
+	}
+	return sum
 }
 
 // sizes of clusters, in turn.
@@ -57,14 +66,17 @@ func clusterCells() []*cell {
 	return cells
 }
 
-func clusterCell(groups, size int, weighted bool, k int64, r rates) *cell {
-	weights := "equal weights"
+func weightsName(weighted bool) string {
 	if weighted {
-		weights = "lognormal weights"
+		return "lognormal weights"
 	}
+	return "equal weights"
+}
+
+func clusterCell(groups, size int, weighted bool, k int64, r rates) *cell {
 	return &cell{
 		table:   "clusters",
-		keys:    []string{fmt.Sprintf("G = %d", groups), clusterSizes[size].name, weights, fmt.Sprintf("k = %d", k), r.name},
+		keys:    []string{fmt.Sprintf("G = %d", groups), clusterSizes[size].name, weightsName(weighted), fmt.Sprintf("k = %d", k), r.name},
 		methods: []string{"CR1, t", "CR2, t", "pass_ci", "clusters ignored"},
 		heavy:   groups * 8,
 		repeat: func(s source, t []tally) error {
@@ -124,7 +136,7 @@ func shapeCells() []*cell {
 			name  string
 			parts []int // of tasks, in fifteenths
 		}{{"equal shapes", []int{3, 3, 3, 3, 3}}, {"unequal shapes", []int{2, 2, 2, 3, 6}}} {
-			for _, k := range []int64{1, 3} {
+			for _, k := range []int64{1, 3, 5} {
 				cells = append(cells, shapeCell(tasks, balance.name, balance.parts, k))
 			}
 		}
@@ -137,53 +149,34 @@ func shapeCell(tasks int, balance string, parts []int, k int64) *cell {
 	return &cell{
 		table:   "shapes",
 		keys:    []string{fmt.Sprintf("T = %d", tasks), balance, fmt.Sprintf("k = %d", k)},
-		methods: []string{"stratified, t", "drawn independently"},
+		methods: []string{"stratified_ci", "pass_ci, drawn independently"},
 		heavy:   tasks,
 		repeat: func(s source, t []tally) error {
-			var all []float64
-			truth, variance, total := 0.0, 0.0, 0
+			var theta []float64
+			var ids []int
+			truth := 0.0
 			for g, part := range parts {
-				r := gridRates[g%5]
-				size := tasks * part / 15
-				values := make([]float64, size)
-				for i := range values {
+				r := gridRates[g]
+				for range tasks * part / 15 {
 					v, err := stats.PassHatK(s.binomial(n, r.draw(s)), n, k)
 					if err != nil {
 						return err
 					}
-					values[i] = v
+					theta, ids = append(theta, v), append(ids, g)
+					truth += r.moment(k) / float64(tasks)
 				}
-				m, err := stats.MeanSE(values, nil, conf)
-				if err != nil {
-					return err
-				}
-				all, total = append(all, values...), total+size
-				truth += float64(size) * r.moment(k)
-				variance += float64(size*size) * m.SE * m.SE
 			}
-			truth /= float64(total)
-			half, err := studentHalf(math.Sqrt(variance)/float64(total), total-len(parts))
+			strata, err := stats.StratifiedCI(theta, nil, ids, conf)
 			if err != nil {
 				return err
 			}
-			plain, err := stats.PassCI(all, nil, nil, conf)
+			plain, err := stats.PassCI(theta, nil, nil, conf)
 			if err != nil {
 				return err
 			}
-			t[0].interval(plain.Mean-half, plain.Mean+half, truth, false)
+			t[0].interval(strata.Lower, strata.Upper, truth, strata.Flag != "")
 			t[1].interval(plain.Lower, plain.Upper, truth, plain.Flag != "")
 			return nil
 		},
 	}
-}
-
-// studentHalf is half the width of a t interval: that of any df+1 values with
-// spread, brought to this standard error.
-func studentHalf(se float64, df int) (float64, error) {
-	gauge := make([]float64, df+1)
-	for i := range gauge {
-		gauge[i] = float64(i)
-	}
-	m, err := stats.MeanSE(gauge, nil, conf)
-	return se * (m.Upper - m.Mean) / m.SE, err
 }

@@ -17,6 +17,7 @@ func coveragePage(ms []measured, repeats int, seed uint64) (string, error) {
 	p.boots(ms)
 	p.clusters(ms)
 	p.differences(ms)
+	p.paired(ms)
 	p.runs(ms)
 	if err := p.tasks(); err != nil {
 		return "", err
@@ -137,9 +138,11 @@ func (p *page) clusters(ms []measured) {
 	}
 	if len(shapes) > 0 {
 		p.heading("New tasks of the same shapes")
-		p.line("Five shapes that are the whole list, each with its own distribution of rates, n = 5: the stratified interval of the")
-		p.line("report shapes, and the one that takes all tasks as drawn independently.")
+		p.line("Five shapes that are the whole list, each with its own distribution of rates, n = 5, k of 1, 3 and 5: stratified_ci, which")
+		p.line("the report shapes shows, and the interval that takes all tasks as drawn independently.")
 		p.crossed(shapes, 0, 1, []string{"tasks", "shapes"}, 0, 1)
+		p.worst(shapes, 0, 8)
+		p.flags(shapes, "tasks", 0, 1)
 	}
 }
 
@@ -157,6 +160,25 @@ func (p *page) differences(ms []measured) {
 	p.worst(diffs, 0, 8)
 	p.worst(diffs, 1, 12)
 	p.flags(diffs, "tasks", 0, 1)
+}
+
+func (p *page) paired(ms []measured) {
+	paired := of(ms, "paired clusters", false)
+	if len(paired) == 0 {
+		return
+	}
+	p.heading("Differences of two runs, tasks in clusters")
+	p.line("paired_diff for tasks like these with the clusters, and what ignoring them does; n = 5 on both sides, k of 1 and 3, clusters as")
+	p.line("above. In the last change one cluster in five fails as a whole, so that the differences of a cluster go together.")
+	p.by(paired, 0, "clusters", 0, 1)
+	p.line("")
+	p.line("By change and clusters, least to most:")
+	p.crossed(paired, 5, 0, []string{"change", "clusters"}, 0, 1)
+	p.line("")
+	p.line("By balance and weights, least to most:")
+	p.crossed(paired, 1, 2, []string{"sizes", "weights"}, 0, 1)
+	p.worst(paired, 0, 12)
+	p.flags(paired, "clusters", 0)
 }
 
 func (p *page) runs(ms []measured) {
