@@ -61,15 +61,20 @@ func usagef(option, format string, args ...any) error {
 	return &UsageError{Option: option, Reason: fmt.Sprintf(format, args...)}
 }
 
-// UnknownFormatError says that no format recognised a source.
+// UnknownFormatError says that no format recognised a source, or that it is
+// known to hold no trials.
 type UnknownFormatError struct {
 	Source string
 	Empty  bool
+	Reason string // what it is instead, where that is known
 }
 
 func (e *UnknownFormatError) Error() string {
 	if e.Empty {
 		return e.Source + ": the file is empty"
+	}
+	if e.Reason != "" {
+		return e.Source + ": " + e.Reason
 	}
 	return e.Source + ": no known log format fits its content; name one by --as (see passhat formats)"
 }

@@ -76,7 +76,7 @@ type FieldDoc struct {
 }
 
 // Formats lists the log formats; the order is that of `passhat formats`.
-var Formats = []Format{jsonlFormat, jsonFormat, tauBench, promptfooFormat, terminalBench, goTest, csvFormat, tsvFormat, parquetFormat, arrowFormat}
+var Formats = append([]Format{jsonlFormat, jsonFormat, tauBench, tau2Format, promptfooFormat, terminalBench, goTest, csvFormat, tsvFormat, parquetFormat, arrowFormat}, presetFormats()...)
 
 // FormatNamed returns the format of that name.
 func FormatNamed(name string) (Format, bool) {
