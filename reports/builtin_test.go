@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"passhat/ingest/store"
 	"passhat/reports"
 	"passhat/sql"
 )
@@ -40,6 +41,10 @@ var ownVariants = map[string][]variant{
 		{"runs", []string{"old=night-1", "new=trial-high", "k=4", "top=3"}},
 		{"efforts", []string{"old=effort=low", "new=effort=high", "runs=all", "where=suite = 'shop'", "policy=exclude"}},
 		{"shape-weights", []string{"old=night-1", "new=night-3", "by=shape", "weights=" + fixtures + "/weights.csv", "policy=bounds", "k=1"}},
+	},
+	"weekly": {
+		{"default", []string{"week=2026-W45"}},
+		{"night-weeks", []string{"week=2026-W44", "by=suite,effort", "k=2"}},
 	},
 	"effort": {
 		{"default", nil},
@@ -123,11 +128,23 @@ func rendered(t *testing.T, res *reports.Result) string {
 	return b.String() + string(text) + "\n"
 }
 
+// sourceOf gives the history that a variant is run on.
+func sourceOf(t testing.TB, name string) []store.Trial {
+	if strings.HasPrefix(name, "night-") {
+		return nights()
+	}
+	return history(t)
+}
+
 func TestBuiltinGolden(t *testing.T) {
-	s := openHistory(t, history(t), sql.Config{})
+	small, long := openHistory(t, history(t), sql.Config{}), openHistory(t, nights(), sql.Config{})
 	for _, rep := range builtins(t) {
 		for _, v := range variantsOf(rep.Name) {
 			t.Run(rep.Name+"/"+v.name, func(t *testing.T) {
+				s := small
+				if strings.HasPrefix(v.name, "night-") {
+					s = long
+				}
 				res, err := reports.Run(t.Context(), s, rep, request(t, v.words...))
 				if err != nil {
 					t.Fatal(err)
@@ -141,21 +158,28 @@ func TestBuiltinGolden(t *testing.T) {
 // The same trials in another order, in several sources, on another number of
 // threads and by way of single trials instead of counts give the same bytes.
 func TestBuiltinInvariance(t *testing.T) {
-	trials := history(t)
-	turned := slices.Clone(trials)
-	slices.Reverse(turned)
-	one := openHistory(t, trials, sql.Config{Threads: 1})
-	two := openHistory(t, turned, sql.Config{Threads: 4})
+	one, two := map[string]*sql.Session{}, map[string]*sql.Session{}
+	for _, name := range []string{"", "night-"} {
+		trials := sourceOf(t, name)
+		turned := slices.Clone(trials)
+		slices.Reverse(turned)
+		one[name] = openHistory(t, trials, sql.Config{Threads: 1})
+		two[name] = openHistory(t, turned, sql.Config{Threads: 4})
+	}
 	for i, rep := range builtins(t) {
 		for j, v := range variantsOf(rep.Name) {
 			if (i+j)%2 == 1 {
 				continue // every report and every variant has its turn all the same
 			}
-			a, err := reports.Run(t.Context(), one, rep, request(t, v.words...))
+			name := ""
+			if strings.HasPrefix(v.name, "night-") {
+				name = "night-"
+			}
+			a, err := reports.Run(t.Context(), one[name], rep, request(t, v.words...))
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := reports.Run(t.Context(), two, rep, request(t, v.words...))
+			b, err := reports.Run(t.Context(), two[name], rep, request(t, v.words...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,6 +198,9 @@ func TestCountsAgreeWithTrials(t *testing.T) {
 		if own := variantsOf(rep.Name); &own[0] != &variants[0] {
 			choices = nil
 			for _, v := range own {
+				if strings.HasPrefix(v.name, "night-") {
+					continue // another history
+				}
 				if !slices.ContainsFunc(v.words, func(w string) bool { return strings.HasPrefix(w, "where=") }) {
 					choices = append(choices, v.words)
 				}
@@ -246,6 +273,7 @@ func TestChiefColumns(t *testing.T) {
 		{"tasks", "tasks", strings.Fields("task_id shape n c rate pass_hat_k lower upper flakiness class errors trace")},
 		{"shapes", "shapes", strings.Fields("shape tasks mean pass_hat_k share_of_failures")},
 		{"compare", "compare", strings.Fields("d_mean d_pass_hat_k lower upper p verdict d_cost d_p95 d_turns")},
+		{"weekly", "changes", strings.Fields("newly_failing newly_flaky fixed never_passing")},
 		{"effort", "effort", strings.Fields("suite model effort mean pass_hat_k flakiness")},
 		{"effort", "pairs", strings.Fields("d_mean d_pass_hat_k tasks_hurt verdict")},
 	} {

@@ -14,12 +14,14 @@
 -- param: top   how many changed tasks to show, 0 for all
 -- handles: tasks
 -- pair: side
+-- table: compare_pairs
+SELECT * FROM selected_pairs
 -- table: compare_cells
 -- One row for each pair of groups, side (a is the old one), run and task.
 WITH side AS (
-	SELECT pair_no, 'a' AS side, a_no AS group_no FROM selected_pairs
+	SELECT pair_no, 'a' AS side, a_no AS group_no FROM compare_pairs
 	UNION ALL
-	SELECT pair_no, 'b', b_no FROM selected_pairs
+	SELECT pair_no, 'b', b_no FROM compare_pairs
 )
 SELECT s.pair_no, s.side, s.group_no, t.suite, t.task_id, t.run_id, t.shape, t.weight, t.n, t.c, t.cost_nano, t.cost_n,
 	list_max($k::INTEGER[]) AS k, t.c / t.n AS rate, pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) AS hat,
@@ -122,13 +124,17 @@ made AS (
 		mde(1.0, 1 - $conf::DOUBLE, 0.5) AS z
 	FROM asked
 ),
+-- Runs that agree to the last digit tell nothing of other runs.
 welch AS (
-	SELECT *, sqrt(am.se ^ 2 + bm.se ^ 2) AS run_se,
+	SELECT * REPLACE (CASE WHEN basis = 'runs' AND NOT coalesce(am.se ^ 2 + bm.se ^ 2 > 1e-18, false) OR basis = 'prediction' AND night.se IS NULL THEN 'these runs' ELSE basis END AS basis),
+		sqrt(am.se ^ 2 + bm.se ^ 2) AS run_se,
 		greatest(floor((am.se ^ 2 + bm.se ^ 2) ^ 2 / nullif(am.se ^ 4 / (a_runs - 1) + bm.se ^ 4 / (b_runs - 1), 0)), 1) AS run_df
 	FROM made
 ),
 gauged AS (
-	SELECT *, CASE WHEN basis = 'runs' THEN mean_se(range(coalesce(run_df, 1)::BIGINT + 1)::DOUBLE[], NULL, $conf::DOUBLE) END AS gauge FROM welch
+	SELECT *, CASE WHEN basis = 'runs' THEN mean_se(range(coalesce(run_df, 1)::BIGINT + 1)::DOUBLE[], NULL, $conf::DOUBLE) END AS gauge,
+		CASE WHEN basis = 'runs' THEN mean_se(range(coalesce(run_df, 1)::BIGINT + 1)::DOUBLE[], NULL, 1 - (1 - $conf::DOUBLE) / 2) END AS wide
+	FROM welch
 )
 SELECT pair_no, kk, basis, test.informative AS informative, least_p,
 	-- Rounded, so that no difference of two equal sums is left over.
@@ -143,8 +149,8 @@ SELECT pair_no, kk, basis, test.informative AS informative, least_p,
 	CASE basis WHEN 'prediction' THEN night.p_two WHEN 'runs' THEN NULL ELSE test.p_two END AS p,
 	CASE basis WHEN 'prediction' THEN night.flag WHEN 'runs' THEN NULL ELSE fixed.flag END AS flag,
 	population.lower AS pop_lower, population.upper AS pop_upper, population.flag AS pop_flag,
-	-- Half of the level for each of two tests; without P by the interval, which is the stricter for it.
-	CASE WHEN basis = 'runs' THEN sign(bm.mean - am.mean) * (abs(bm.mean - am.mean) > run_se * (gauge.upper - gauge.mean) / gauge.se)::INTEGER
+	-- Half of the level for each of two tests; where there is no P, by the interval of that level.
+	CASE WHEN basis = 'runs' THEN sign(bm.mean - am.mean) * (abs(bm.mean - am.mean) > run_se * (wide.upper - wide.mean) / wide.se)::INTEGER
 		WHEN basis = 'prediction' THEN sign(turn * night.diff) * (night.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER
 		ELSE sign(b_fixed.estimate - a_fixed.estimate) * (test.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER END AS seen
 FROM gauged
@@ -157,7 +163,7 @@ WITH made AS (
 		mean_se(a_hats, w).mean AS hat_a, mean_se(b_hats, w).mean AS hat_b,
 		paired_diff(b_flakes, a_flakes, w, NULL, $conf::DOUBLE) AS flakes,
 		mean_se(b_unbiased, w).mean - mean_se(a_unbiased, w).mean AS d_unbiased
-	FROM selected_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no
+	FROM compare_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no
 )
 SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS tasks, m.unmatched, m.not_estimable, m.a_runs AS runs_old, m.b_runs AS runs_new,
 	m.mean_a AS mean_old, m.mean_b AS mean_new, t1.diff AS d_mean, t1.lower AS d_mean_lower, t1.upper AS d_mean_upper, t1.p AS p_mean,
@@ -165,17 +171,18 @@ SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS
 	CASE WHEN coalesce(m.tasks, 0) = 0 THEN 'no common task'
 		WHEN tk.diff IS NULL THEN 'pass^k cannot be estimated: fewer than k trials'
 		WHEN tk.informative = 0 AND t1.informative = 0 THEN '~ no task differs'
-		WHEN tk.seen = 0 AND t1.seen = 0 AND m.basis IN ('trials', 'these runs') AND least(tk.least_p, t1.least_p) > (1 - $conf::DOUBLE) / 2 THEN 'too little data'
+		WHEN tk.seen = 0 AND t1.seen = 0 AND tk.basis IN ('trials', 'these runs') AND least(tk.least_p, t1.least_p) > (1 - $conf::DOUBLE) / 2 THEN 'too little data'
 		WHEN tk.seen = 0 AND t1.seen = 0 AND t1.diff > 0 AND tk.diff < 0 THEN '~ (mean up, pass^k down, within noise)'
 		WHEN tk.seen = 0 AND t1.seen = 0 THEN '~'
 		WHEN t1.diff > 0 AND tk.diff < 0 THEN 'mean up, pass^k down'
 		WHEN t1.diff < 0 AND tk.diff > 0 THEN 'mean down, pass^k up'
+		WHEN tk.seen = 0 AND m.k > 1 THEN CASE WHEN t1.seen > 0 THEN 'mean better' ELSE 'mean worse' END
 		WHEN tk.seen > 0 OR tk.seen = 0 AND t1.seen > 0 THEN 'better' ELSE 'worse' END AS verdict,
 	round(m.b_cost - m.a_cost, 12) AS d_cost, round(m.b_p95 - m.a_p95, 12) AS d_p95, round(m.b_turns - m.a_turns, 12) AS d_turns, round(m.b_calls - m.a_calls, 12) AS d_tool_calls,
 	m.improved, m.worse, m.flakes.diff AS d_flakiness, m.flakes.lower AS d_flakiness_lower, m.flakes.upper AS d_flakiness_upper, m.d_unbiased AS d_flakiness_unbiased,
 	m.a_cost AS cost_old, m.b_cost AS cost_new, m.a_p95 AS p95_old, m.b_p95 AS p95_new, m.a_turns AS turns_old, m.b_turns AS turns_new,
 	tk.pop_lower AS pop_lower, tk.pop_upper AS pop_upper, mde(tk.se, 1 - $conf::DOUBLE, 0.8) AS mde, tk.informative,
-	CASE m.basis WHEN 'runs' THEN 'spread between runs, Welch t' WHEN 'prediction' THEN 'one run against the spread of the others'
+	CASE tk.basis WHEN 'runs' THEN 'spread between runs, Welch t' WHEN 'prediction' THEN 'one run against the spread of the others'
 		WHEN 'these runs' THEN 'noise of trials, within these runs' WHEN 'trials' THEN 'noise of trials' END AS basis,
 	concat_ws('; ', tk.flag, tk.pop_flag) AS flag
 FROM made AS m
@@ -231,7 +238,7 @@ SELECT unnest(p.grp), p.pair_no, r.task_id, r.shape, r.a_n AS n_old, r.a_c AS c_
 	CASE WHEN r.b_c = 0 THEN 'newly failing' WHEN r.b_c = r.b_n THEN 'fixed' WHEN r.a_c = r.a_n THEN 'newly flaky'
 		WHEN r.a_c = 0 THEN 'no longer failing' WHEN r.b_rate > r.a_rate THEN 'more often' ELSE 'less often' END AS change,
 	r.p, r.p_adjusted, r.trace
-FROM ranked AS r JOIN selected_pairs AS p ON p.pair_no = r.pair_no
+FROM ranked AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no
 WHERE $top::BIGINT = 0 OR r.place <= $top::BIGINT
 ORDER BY r.pair_no, r.place
 -- notes:
@@ -242,15 +249,15 @@ SELECT note FROM (
 	SELECT 1 AS part, 0 AS place, 'p_adjusted: Fisher''s exact test of each task, adjusted over all common tasks (false discovery rate); change goes by counts' AS note FROM reach HAVING count(*) > 0
 	UNION ALL
 	SELECT 2, r.pair_no, CASE WHEN p.label = '' THEN '' ELSE p.label || ': ' END || 'one broken task among ' || tasks || ' cannot be told from chance with these n: its best adjusted P value would be '
-		|| printf('%.2f', least * tasks) FROM reach AS r JOIN selected_pairs AS p ON p.pair_no = r.pair_no WHERE least * tasks > 1 - $conf::DOUBLE AND least * tasks <= 1 AND r.pair_no <= 12
+		|| printf('%.2f', least * tasks) FROM reach AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no WHERE least * tasks > 1 - $conf::DOUBLE AND least * tasks <= 1 AND r.pair_no <= 12
 	UNION ALL
 	SELECT 2, r.pair_no, CASE WHEN p.label = '' THEN '' ELSE p.label || ': ' END || 'one broken task among ' || tasks || ' cannot be told from chance with these n'
-	FROM reach AS r JOIN selected_pairs AS p ON p.pair_no = r.pair_no WHERE least * tasks > 1 AND r.pair_no <= 12
+	FROM reach AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no WHERE least * tasks > 1 AND r.pair_no <= 12
 ) ORDER BY part, place, note
 -- section: unmatched Tasks on one side only
 -- quiet: *
 SELECT unnest(p.grp), t.task_id, t.shape, CASE WHEN t.a_no IS NULL THEN p.b ELSE p.a END AS only_in, coalesce(t.a_n, t.b_n) AS n, coalesce(t.a_c, t.b_c) AS c
-FROM compare_tasks AS t JOIN selected_pairs AS p ON p.pair_no = t.pair_no
+FROM compare_tasks AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no
 WHERE NOT t.common
 ORDER BY p.pair_no, t.a_no IS NULL, t.suite, t.task_id
 -- section: settings What differs between the sides
@@ -260,7 +267,7 @@ WITH setting AS (
 ),
 named AS (SELECT DISTINCT setting FROM setting)
 SELECT unnest(p.grp), n.setting, coalesce(a.values_of, 'not in the log') AS old, coalesce(b.values_of, 'not in the log') AS new
-FROM selected_pairs AS p CROSS JOIN named AS n
+FROM compare_pairs AS p CROSS JOIN named AS n
 LEFT JOIN setting AS a ON a.group_no = p.a_no AND a.setting = n.setting
 LEFT JOIN setting AS b ON b.group_no = p.b_no AND b.setting = n.setting
 WHERE a.values_of IS DISTINCT FROM b.values_of

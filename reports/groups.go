@@ -46,9 +46,15 @@ func groupColumns(by, trialColumns []string) ([]groupCol, error) {
 			out = append(out, g)
 			continue
 		}
+		if key, ok := strings.CutPrefix(name, "config."); ok && key != "" {
+			g.expr = "json_extract_string(t.config, " + quoteText(`$."`+strings.ReplaceAll(key, `"`, "")+`"`) + ")"
+			g.runLevel, g.splits = true, true
+			out = append(out, g)
+			continue
+		}
 		i := slices.IndexFunc(trialColumns, func(c string) bool { return strings.EqualFold(c, name) })
 		if i < 0 {
-			return nil, usagef("by %q: trials has no such column%s; keys of extra are written extra.key", name, suggest(name, trialColumns))
+			return nil, usagef("by %q: trials has no such column%s; keys of extra are written extra.key, those of config config.key", name, suggest(name, trialColumns))
 		}
 		g.name = trialColumns[i]
 		if slices.Contains([]string{"config", "scores", "extra"}, g.name) {

@@ -214,7 +214,8 @@ func (q Request) withFlags(flags [][2]string) (Request, error) {
 		"k": len(q.K.List) == 0 && q.K.Word == "", "by": q.By == nil, "runs": q.Runs == "", "since": q.Since == "",
 		"until": q.Until == "", "where": q.Where == "", "policy": q.Policy == "", "pool": q.Pool == "", "tasks": q.Tasks == "",
 		"conf": q.Conf == 0, "interval": q.Interval == "", "seed": q.Seed == 0 && !q.SeedSet, "top": q.Top == 0,
-		"old": q.Old == "" && q.New == "", "new": q.Old == "" && q.New == "",
+		// Who groups otherwise wants other sides.
+		"old": q.Old == "" && q.New == "" && q.By == nil, "new": q.Old == "" && q.New == "" && q.By == nil,
 	}
 	for _, f := range flags {
 		if !open[f[0]] {

@@ -232,8 +232,9 @@ func (r *runner) holds(cond string) bool {
 
 // statements runs the used reports and then every statement of the report.
 func (r *runner) statements(ctx context.Context, res *Result) error {
-	for _, u := range r.rep.used {
-		if err := r.use(ctx, u); err != nil {
+	useAfter := r.lastOverride()
+	if useAfter < 0 {
+		if err := r.useAll(ctx); err != nil {
 			return err
 		}
 	}
@@ -258,6 +259,11 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 			text, params = "SELECT * FROM "+quoteName(st.Name), nil
 		}
 		if st.Kind == TableStatement {
+			if i == useAfter {
+				if err := r.useAll(ctx); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		cols, rows, err := r.d.table(ctx, text, params)
@@ -279,12 +285,38 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 	return nil
 }
 
-// use makes the tables of a used report and its first section, under the
-// report's name.
+// lastOverride is the place of the last table that the report makes in place of
+// one of a report it uses, -1 without any. The used reports come after it.
+func (r *runner) lastOverride() int {
+	last := -1
+	for i, st := range r.rep.Statements {
+		if st.Kind == TableStatement && slices.ContainsFunc(r.rep.used, func(u *Report) bool { return u.makes(st.Name) }) {
+			last = i
+		}
+	}
+	return last
+}
+
+// makes says whether the report makes a table of a name for its own use.
+func (r *Report) makes(table string) bool {
+	return slices.ContainsFunc(r.Statements, func(st Statement) bool { return st.Kind == TableStatement && st.Name == table })
+}
+
+func (r *runner) useAll(ctx context.Context) error {
+	for _, u := range r.rep.used {
+		if err := r.use(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// use makes the tables of a used report, but for those that this report makes
+// itself, and its first section, under the report's name.
 func (r *runner) use(ctx context.Context, u *Report) error {
 	for _, st := range u.Statements {
 		first := st.Kind == SectionStatement
-		if !first && st.Kind != TableStatement {
+		if !first && (st.Kind != TableStatement || r.rep.makes(st.Name)) {
 			continue
 		}
 		name := st.Name

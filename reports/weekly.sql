@@ -1,0 +1,395 @@
+-- title: Weekly reliability report
+-- One ISO week (UTC) of every suite and configuration against the newest week
+-- before it that has runs: is pass^k better, worse, or is there too little to
+-- tell; which tasks broke, turned flaky or were fixed; what it cost, how long it
+-- took and how many turns it needed, because those drift first. The run is the
+-- unit: with three runs in both weeks the interval is Welch's t over the values
+-- of the runs, with one run against four the spread of the four, otherwise the
+-- noise of trials, which assumes that nights do not differ. Weeks are compared
+-- on the tasks that all their runs have. Runs without any verdict are left out.
+-- param: week WEEK = last  the week: last (the last full one), current, or an ISO week such as 2026-W48
+-- param: weeks INTEGER = 12  how many weeks the history and the control chart go back
+-- param: limits DOUBLE = 0.99  level of the control limits
+-- param: k     attempts asked about; the largest one is shown
+-- param: conf  level of the intervals
+-- param: seed  of the permutations
+-- param: top   how many of the worst tasks to show
+-- param: now   the moment from which weeks are counted
+-- flags: by=suite,model,agent,effort runs=all top=5
+-- handles: runs mixed tasks
+-- uses: compare
+-- refuse:
+SELECT 'weeks are made of runs: --pool trial adds them up and cannot be used here' AS why FROM selected_task_runs WHERE run_id = '(pooled)' HAVING count(*) > 0
+ORDER BY why
+-- table: weekly_week
+WITH asked AS (
+	SELECT CASE $week::VARCHAR WHEN 'last' THEN date_trunc('week', $now::TIMESTAMPTZ)::DATE - 7 WHEN 'current' THEN date_trunc('week', $now::TIMESTAMPTZ)::DATE
+		ELSE try_strptime($week::VARCHAR || '-1', '%G-W%V-%u')::DATE END AS asked
+),
+found AS (
+	SELECT bool_or(date_trunc('week', run_at)::DATE = asked) AS there, max(date_trunc('week', run_at)::DATE) FILTER (date_trunc('week', run_at)::DATE < asked) AS before,
+		max(date_trunc('week', run_at)::DATE) AS newest
+	FROM selected_task_runs CROSS JOIN asked WHERE graded > 0
+)
+SELECT asked, coalesce(there, false) AS there, CASE WHEN there OR $week::VARCHAR <> 'last' THEN asked ELSE coalesce(before, newest, asked) END AS monday
+FROM asked CROSS JOIN found
+-- table: weekly_runs
+SELECT t.group_no, t.suite, t.run_id, min(t.run_at) AS run_at, date_trunc('week', min(t.run_at))::DATE AS monday, sum(t.graded) > 0 AS usable, sum(t.n)::BIGINT AS trials
+FROM selected_task_runs AS t GROUP BY t.group_no, t.suite, t.run_id
+-- table: compare_pairs
+SELECT g.group_no AS pair_no, g.grp, 2 * g.group_no AS a_no, 2 * g.group_no + 1 AS b_no,
+	max(r.monday) FILTER (r.monday < w.monday AND r.usable) AS then_monday, any_value(w.monday) AS monday,
+	coalesce(strftime(max(r.monday) FILTER (r.monday < w.monday AND r.usable), '%G-W%V'), 'none') AS a, strftime(any_value(w.monday), '%G-W%V') AS b, any_value(g.label) AS label
+FROM selected_groups AS g JOIN weekly_runs AS r ON r.group_no = g.group_no CROSS JOIN weekly_week AS w
+GROUP BY g.group_no, g.grp
+HAVING count(*) FILTER (r.monday = w.monday AND r.usable) > 0
+-- table: weekly_cells
+-- Every task of every run in the window that has a verdict.
+WITH cell AS (
+	SELECT t.*, r.monday, r.run_at AS began, list_max($k::INTEGER[]) AS k,
+		t.c / t.n AS rate, pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) AS hat, flakiness(t.c, t.n) AS flake, flakiness_unbiased(t.c, t.n) AS flake_unbiased
+	FROM selected_task_runs AS t
+	JOIN weekly_runs AS r ON r.group_no = t.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND r.run_id IS NOT DISTINCT FROM t.run_id
+	JOIN compare_pairs AS p ON p.pair_no = t.group_no
+	WHERE r.usable AND t.n > 0 AND r.monday <= p.monday AND r.monday > p.monday - 7 * $weeks::INTEGER
+),
+weeks AS (SELECT group_no, suite, monday, count(DISTINCT coalesce(run_id, '')) AS runs FROM cell GROUP BY group_no, suite, monday),
+span AS (SELECT group_no, suite, sum(runs) AS runs FROM weeks GROUP BY group_no, suite)
+SELECT c.* EXCLUDE (in_every_run, runs), w.runs AS week_runs,
+	count(*) OVER (PARTITION BY c.group_no, c.suite, c.task_id, c.monday) = w.runs AS in_week,
+	count(*) OVER (PARTITION BY c.group_no, c.suite, c.task_id) = s.runs AS in_span
+FROM cell AS c JOIN weeks AS w ON w.group_no = c.group_no AND w.suite IS NOT DISTINCT FROM c.suite AND w.monday = c.monday
+JOIN span AS s ON s.group_no = c.group_no AND s.suite IS NOT DISTINCT FROM c.suite
+-- table: compare_cells
+SELECT p.pair_no, CASE WHEN c.monday = p.monday THEN 'b' ELSE 'a' END AS side, CASE WHEN c.monday = p.monday THEN p.b_no ELSE p.a_no END AS group_no,
+	c.suite, c.task_id, c.run_id, c.shape, c.weight, c.n, c.c, c.cost_nano, c.cost_n, c.k, c.rate, c.hat, c.flake, c.flake_unbiased
+FROM weekly_cells AS c JOIN compare_pairs AS p ON p.pair_no = c.group_no
+WHERE c.in_week AND (c.monday = p.monday OR c.monday = p.then_monday)
+-- table: compare_trials
+-- Latency and length of all trials of the two weeks.
+SELECT p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side, count(*) AS trials,
+	quantile_cont(s.duration_s, 0.5) AS p50, quantile_cont(s.duration_s, 0.95) AS p95, quantile_cont(s.duration_s, 0.99) AS p99,
+	sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns, sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls,
+	sum(s.input_tokens)::DOUBLE / nullif(count(s.input_tokens), 0) AS input_tokens, sum(s.output_tokens)::DOUBLE / nullif(count(s.output_tokens), 0) AS output_tokens
+FROM selected AS s
+JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+JOIN compare_pairs AS p ON p.pair_no = r.group_no
+WHERE r.usable AND (r.monday = p.monday OR r.monday = p.then_monday)
+GROUP BY p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END
+-- table: weekly_levels
+-- Every week of the window on the tasks that all its runs have: the mean over
+-- runs, with t over the runs' values where there are three, else trial noise.
+WITH run AS (
+	SELECT group_no, monday, suite, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
+	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, run_id
+),
+runs AS (
+	SELECT group_no, monday, count(*) AS runs, mean_se(list(mean ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS means, mean_se(list(hat ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS hats
+	FROM run GROUP BY group_no, monday
+),
+cell AS (
+	SELECT group_no, monday, any_value(k) AS k, count(DISTINCT {'s': suite, 't': task_id}) AS tasks,
+		least(count(DISTINCT run_id), 3)::INTEGER AS across_k,
+		CASE WHEN count(DISTINCT run_id) > 1 AND min(suite) IS NOT DISTINCT FROM max(suite) THEN run_ci(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id),
+			list(task_id ORDER BY task_id, run_id), list(run_id ORDER BY task_id, run_id), list(weight ORDER BY task_id, run_id), least(count(DISTINCT run_id), 3), 'across', $conf::DOUBLE) END AS across,
+		fixed_suite_ci(list(c ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) AS fixed
+	FROM weekly_cells WHERE in_week GROUP BY group_no, monday
+)
+SELECT r.group_no, r.monday, c.k, r.runs, c.tasks, r.means.mean AS mean, r.hats.mean AS pass_hat_k,
+	CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
+	CASE WHEN r.runs >= 2 THEN r.hats.se * sqrt(r.runs) END AS run_sd, CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN 'runs, t(R-1)' ELSE c.fixed.method || ', within these runs' END AS method,
+	CASE WHEN c.across IS NOT NULL THEN c.across_k END AS across_k, c.across.estimate AS pass_hat_k_across
+FROM runs AS r JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday
+-- table: weekly_spread
+-- Do the nights of the window differ by more than the noise of trials?
+SELECT group_no, CASE WHEN min(suite) IS NOT DISTINCT FROM max(suite) AND count(DISTINCT run_id) > 1
+	THEN run_effect(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id), list(task_id ORDER BY task_id, run_id), list(run_id ORDER BY task_id, run_id)) END AS effect
+FROM weekly_cells WHERE in_span GROUP BY group_no
+-- table: weekly_counts
+-- What was planned, tried and paid for in the two weeks.
+SELECT p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side, count(DISTINCT {'s': r.suite, 'r': r.run_id}) AS runs,
+	sum(t.n)::BIGINT AS trials, sum(t.c)::BIGINT AS passes, sum(t.graded)::BIGINT AS graded, sum(t.ungraded)::BIGINT AS ungraded, sum(t.missing)::BIGINT AS missing,
+	sum(t.planned)::BIGINT AS planned, sum(t.cached)::BIGINT AS cached, sum(t.errors)::BIGINT AS errors,
+	sum(t.cost_nano)::DOUBLE / 1e9 AS cost, sum(t.cost_nano)::DOUBLE / 1e9 / nullif(sum(t.cost_n), 0)::DOUBLE AS cost_per_trial
+FROM selected_task_runs AS t
+JOIN weekly_runs AS r ON r.group_no = t.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND r.run_id IS NOT DISTINCT FROM t.run_id
+JOIN compare_pairs AS p ON p.pair_no = t.group_no
+WHERE r.monday = p.monday OR r.monday = p.then_monday
+GROUP BY p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END
+-- table: weekly_changes
+-- Every task of the week with what became of it, by counts.
+WITH ever AS (SELECT group_no, suite, task_id, sum(c) = 0 AS never FROM weekly_cells GROUP BY group_no, suite, task_id)
+SELECT t.*, e.never, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
+	WHEN t.b_c > 0 AND t.b_c < t.b_n AND t.a_c = t.a_n THEN 'newly flaky' WHEN t.b_c = t.b_n AND t.a_c < t.a_n THEN 'fixed' END AS change,
+	CASE WHEN t.common THEN fisher_exact_p(t.a_c, t.a_n, t.b_c, t.b_n) END AS p
+FROM compare_tasks AS t LEFT JOIN ever AS e ON e.group_no = t.pair_no AND e.suite IS NOT DISTINCT FROM t.suite AND e.task_id IS NOT DISTINCT FROM t.task_id
+WHERE t.b_n IS NOT NULL
+-- table: weekly_settings
+-- Which values every setting had in each of the two weeks.
+WITH combination AS (
+	SELECT p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side, s.harness, s.harness_version, s.temperature, s.top_p, s.score_name, s.pass_rule,
+		s.git_commit, s.git_branch, s.model, s.agent, s.effort, s.config::VARCHAR AS config
+	FROM selected AS s
+	JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+	JOIN compare_pairs AS p ON p.pair_no = r.group_no
+	WHERE r.monday = p.monday OR r.monday = p.then_monday
+	GROUP BY ALL
+),
+long AS (
+	SELECT pair_no, side, unnest(['harness', 'harness_version', 'temperature', 'top_p', 'score_name', 'pass_rule', 'git_commit', 'git_branch', 'model', 'agent', 'effort']) AS setting,
+		unnest([harness, harness_version, temperature::VARCHAR, top_p::VARCHAR, score_name, pass_rule, git_commit, git_branch, model, agent, effort]) AS value
+	FROM combination
+	UNION ALL
+	SELECT pair_no, side, 'config.' || key, json_extract_string(config::JSON, '$."' || replace(key, '"', '') || '"')
+	FROM (SELECT pair_no, side, config, unnest(json_keys(config::JSON)) AS key FROM combination WHERE json_type(config::JSON) = 'OBJECT')
+)
+SELECT pair_no, side, setting, count(DISTINCT coalesce(value, '')) AS several, string_agg(DISTINCT value, ' | ' ORDER BY value) AS value
+FROM long WHERE NOT (setting = 'pass_rule' AND value IS NULL) GROUP BY pair_no, side, setting
+-- section: week This week against the newest one before it
+-- wide: tasks common_tasks d_mean_lower d_mean_upper p across_k pass_hat_k_across run_effect_p mde basis method flag
+-- quiet: run_sd
+-- hide: pair_no label line
+SELECT unnest(p.grp), p.pair_no, p.label, p.b AS week, p.a AS before, now.runs, c.runs_old AS runs_before, now.k, now.tasks, c.tasks AS common_tasks, now.mean, now.pass_hat_k, now.lower, now.upper,
+	c.d_mean, c.d_mean_lower, c.d_mean_upper, c.d_pass_hat_k, c.lower AS d_lower, c.upper AS d_upper, c.p,
+	CASE WHEN p.then_monday IS NULL THEN 'first week' ELSE c.verdict END AS verdict, c.mde, now.run_sd, now.across_k, now.pass_hat_k_across, s.effect.p AS run_effect_p, CASE WHEN c.tasks > 0 THEN c.basis END AS basis, now.method, c.flag,
+	CASE WHEN now.pass_hat_k IS NULL THEN printf('mean %.3f; pass^%d cannot be estimated with so few trials', now.mean, now.k)
+		WHEN p.then_monday IS NULL OR coalesce(c.tasks, 0) = 0 THEN printf('pass^%d %.3f', now.k, now.pass_hat_k) || CASE WHEN now.lower IS NULL THEN '' ELSE printf(' [%.3f, %.3f]', now.lower, now.upper) END
+			|| CASE WHEN p.then_monday IS NULL THEN ': nothing earlier to compare with' ELSE ': no task in common with ' || p.a END
+		WHEN c.d_pass_hat_k IS NULL THEN printf('pass^%d %.3f: cannot be compared with %s, which has too few trials for it', now.k, now.pass_hat_k, p.a)
+		ELSE CASE WHEN c.verdict = 'too little data' THEN 'too little data to tell' WHEN c.verdict = '~ no task differs' THEN 'no task differs' WHEN c.verdict LIKE '~%' THEN 'no change seen'
+				WHEN c.verdict LIKE '%pass^k%' THEN replace(upper(c.verdict), 'PASS^K', 'PASS^' || now.k) ELSE upper(c.verdict) END
+			|| printf(': pass^%d %.3f → %.3f, difference %+.3f', now.k, c.pass_hat_k_old, c.pass_hat_k_new, c.d_pass_hat_k)
+			|| CASE WHEN c.lower IS NULL THEN ' (no interval)' ELSE printf(' [%+.3f, %+.3f]', c.lower, c.upper) END
+			|| CASE WHEN c.verdict LIKE 'mean%' AND c.d_mean_lower IS NOT NULL THEN printf('; mean %+.3f [%+.3f, %+.3f]', c.d_mean, c.d_mean_lower, c.d_mean_upper) ELSE '' END
+			|| CASE WHEN c.mde > 0 AND (c.verdict LIKE '~%' OR c.verdict = 'too little data') THEN printf('; a change of %.3f would have been seen 4 times in 5', c.mde) ELSE '' END
+		END
+		|| printf(' (%d %s, ', now.runs, CASE WHEN now.runs = 1 THEN 'run' ELSE 'runs' END)
+		|| CASE WHEN p.then_monday IS NULL THEN 'none before)' ELSE printf('%d in %s)', coalesce(c.runs_old, 0), p.a) END
+		|| CASE WHEN now.k < now.across_k THEN printf('; over %d nights, one try in each: pass^%d %.3f', now.across_k, now.across_k, now.pass_hat_k_across) ELSE '' END AS line
+FROM compare_pairs AS p
+JOIN weekly_levels AS now ON now.group_no = p.pair_no AND now.monday = p.monday
+LEFT JOIN compare AS c ON c.pair_no = p.pair_no
+LEFT JOIN weekly_spread AS s ON s.group_no = p.pair_no
+ORDER BY p.pair_no
+-- notes:
+SELECT note FROM (
+	SELECT 1 AS place, 'lower and upper of pass_hat_k, d_lower and d_upper of its change: these tasks, new trials' || CASE WHEN bool_or(method LIKE 'runs%') THEN ' in other runs' ELSE '' END AS note FROM "week" HAVING count(*) > 0
+	UNION ALL
+	SELECT 2, 'k = 1 is the mean of single tries: it says nothing about repeating them' FROM "week" WHERE k = 1 HAVING count(*) > 0
+	UNION ALL
+	SELECT 3, 'a difference that rests on the noise of trials assumes that nights do not differ; from three runs a week on the spread between runs is used' FROM "week" WHERE basis LIKE 'noise%' HAVING count(*) > 0
+) ORDER BY place, note
+-- section: changes What became of the tasks
+-- hide: pair_no label names
+SELECT unnest(p.grp), p.pair_no, p.label, count(*) AS tasks, count(*) FILTER (t.change = 'newly failing') AS newly_failing, count(*) FILTER (t.change = 'newly flaky') AS newly_flaky,
+	count(*) FILTER (t.change = 'fixed') AS fixed, count(*) FILTER (t.change = 'never passing') AS never_passing, count(*) FILTER (t.a_n IS NULL) AS new_tasks,
+	any_value(c.planned) AS planned, any_value(c.graded) AS graded, any_value(c.ungraded) AS ungraded, any_value(c.missing) AS missing,
+	array_to_string(list(t.task_id ORDER BY t.b_rate - t.a_rate, t.suite, t.task_id) FILTER (t.change IN ('newly failing', 'newly flaky'))[1:3], ', ') AS names
+FROM compare_pairs AS p JOIN weekly_changes AS t ON t.pair_no = p.pair_no LEFT JOIN weekly_counts AS c ON c.pair_no = p.pair_no AND c.side = 'b'
+GROUP BY p.pair_no, p.grp, p.label
+ORDER BY p.pair_no
+-- notes:
+SELECT 'by counts: newly failing passed before and not once this week; newly flaky had always passed; never passing in the ' || $weeks::INTEGER || ' weeks up to this one. With few trials a flaky task looks new by chance: see p of the tasks below' AS note
+FROM changes HAVING count(*) > 0
+ORDER BY note
+-- section: drift Money, time and length, before and now
+-- wide: cost_per_trial_before cost_per_trial tool_calls_before tool_calls
+-- hide: pair_no label
+-- quiet: cost_before cost cost_per_pass_before cost_per_pass p95_before p95 turns_before turns
+SELECT unnest(p.grp), p.pair_no, p.label, a.cost AS cost_before, b.cost, a.cost_per_trial * a.trials / nullif(a.passes, 0) AS cost_per_pass_before,
+	b.cost_per_trial * b.trials / nullif(b.passes, 0) AS cost_per_pass, a.cost_per_trial AS cost_per_trial_before, b.cost_per_trial,
+	ta.p95 AS p95_before, tb.p95, ta.turns AS turns_before, tb.turns, ta.tool_calls AS tool_calls_before, tb.tool_calls
+FROM compare_pairs AS p
+LEFT JOIN weekly_counts AS a ON a.pair_no = p.pair_no AND a.side = 'a' LEFT JOIN weekly_counts AS b ON b.pair_no = p.pair_no AND b.side = 'b'
+LEFT JOIN compare_trials AS ta ON ta.pair_no = p.pair_no AND ta.side = 'a' LEFT JOIN compare_trials AS tb ON tb.pair_no = p.pair_no AND tb.side = 'b'
+ORDER BY p.pair_no
+-- head:
+WITH shown AS (SELECT strftime(asked, '%G-W%V') AS asked, strftime(monday, '%G-W%V') AS name, strftime(monday, '%-d %b') || ' to ' || strftime(monday + 6, '%-d %b %Y') AS days, asked <> monday AS other FROM weekly_week),
+drifted AS (
+	SELECT d.*, c.newly_failing, c.newly_flaky, c.fixed, c.never_passing, c.tasks, c.names, c.planned, c.graded, c.ungraded, c.missing FROM drift AS d JOIN changes AS c ON c.pair_no = d.pair_no
+)
+SELECT line FROM (
+	SELECT 0 AS part, 0 AS place, CASE WHEN other THEN 'there are no runs in ' || asked || ', the last full week; shown is ' || name || ' (' || days || '), the nearest with runs'
+		WHEN NOT EXISTS (SELECT 1 FROM compare_pairs) THEN 'there are no graded runs in ' || name || ' (' || days || ')' ELSE 'week ' || name || ' (' || days || ')' END AS line FROM shown
+	UNION ALL
+	SELECT 1, pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || line FROM "week" AS w WHERE pair_no <= 12
+	UNION ALL
+	SELECT 2, 0, count(*) || ' further configurations stand in the table' FROM compare_pairs WHERE pair_no > 12 HAVING count(*) > 0
+	UNION ALL
+	SELECT 3, pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || printf('%d newly failing, %d newly flaky', newly_failing, newly_flaky)
+		|| CASE WHEN names <> '' THEN ' (' || names || CASE WHEN newly_failing + newly_flaky > 3 THEN ', …)' ELSE ')' END ELSE '' END
+		|| printf(', %d fixed, %d never passing of %d tasks', fixed, never_passing, tasks)
+		|| '; graded ' || graded || CASE WHEN planned IS NULL THEN '' ELSE ' of ' || planned || ' planned' END || CASE WHEN ungraded > 0 THEN ', ' || ungraded || ' ungraded' ELSE '' END || CASE WHEN missing > 0 THEN ', ' || missing || ' missing' ELSE '' END
+		|| CASE WHEN cost IS NULL THEN '' ELSE printf('; $%.2f', cost) || CASE WHEN cost_per_pass IS NULL THEN '' ELSE printf(', $%.4f a pass', cost_per_pass)
+			|| CASE WHEN cost_per_pass_before IS NULL THEN '' ELSE printf(' (%+.0f %%)', 100 * (cost_per_pass / cost_per_pass_before - 1)) END END END
+		|| CASE WHEN p95 IS NULL THEN '' ELSE printf('; p95 %.0f s', p95) || CASE WHEN p95_before > 0 THEN printf(' (%+.0f %%)', 100 * (p95 / p95_before - 1)) ELSE '' END END
+		|| CASE WHEN turns IS NULL THEN '' ELSE printf('; %.1f turns', turns) || CASE WHEN turns_before > 0 THEN printf(' (%+.0f %%)', 100 * (turns / turns_before - 1)) ELSE '' END END
+		|| CASE WHEN tool_calls IS NULL THEN '' ELSE printf(', %.1f tool calls', tool_calls) || CASE WHEN tool_calls_before > 0 THEN printf(' (%+.0f %%)', 100 * (tool_calls / tool_calls_before - 1)) ELSE '' END END
+	FROM drifted WHERE pair_no <= 6
+	UNION ALL
+	SELECT 4, 0, 'changed since then: ' || string_agg(text, '; ' ORDER BY text) FROM (
+		SELECT DISTINCT b.setting || ' ' || coalesce(a.value, 'not in the log') || ' → ' || coalesce(b.value, 'not in the log') AS text
+		FROM weekly_settings AS b LEFT JOIN weekly_settings AS a ON a.pair_no = b.pair_no AND a.setting = b.setting AND a.side = 'a'
+		WHERE b.side = 'b' AND a.value IS DISTINCT FROM b.value AND EXISTS (SELECT 1 FROM weekly_settings AS x WHERE x.pair_no = b.pair_no AND x.side = 'a')
+		ORDER BY text LIMIT 6) HAVING count(*) > 0
+	UNION ALL
+	SELECT 5, 0, 'no run this week: ' || string_agg(label, '; ' ORDER BY group_no) FROM (
+		SELECT g.group_no, CASE WHEN g.label = '' THEN 'the only configuration' ELSE g.label END AS label FROM selected_groups AS g WHERE NOT EXISTS (SELECT 1 FROM compare_pairs AS p WHERE p.pair_no = g.group_no)
+		ORDER BY g.group_no LIMIT 6) WHERE EXISTS (SELECT 1 FROM compare_pairs) HAVING count(*) > 0
+) ORDER BY part, place, line
+-- section: worst The worst tasks of the week
+-- wide: lower upper error_message shape
+WITH failed AS (
+	SELECT s.group_no, s.suite, s.task_id, min(s.trace) AS trace, min(s.error_type) AS error_type, min(s.error_message) AS error_message
+	FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+	JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT s.passed GROUP BY s.group_no, s.suite, s.task_id
+),
+ranked AS (
+	SELECT t.*, row_number() OVER (ORDER BY t.b_rate, coalesce(t.b_hat, 0), t.b_n DESC, t.pair_no, t.suite, t.task_id) AS place FROM weekly_changes AS t WHERE t.b_c < t.b_n
+)
+SELECT unnest(p.grp), r.task_id, r.shape, r.b_n AS n, r.b_c AS c, r.b_rate AS rate, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).lower AS lower, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).upper AS upper,
+	r.b_hat AS pass_hat_k, r.a_rate AS rate_before, r.change, f.error_type, f.error_message, f.trace
+FROM ranked AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no
+LEFT JOIN failed AS f ON f.group_no = r.pair_no AND f.suite IS NOT DISTINCT FROM r.suite AND f.task_id IS NOT DISTINCT FROM r.task_id
+WHERE $top::BIGINT = 0 OR r.place <= $top::BIGINT
+ORDER BY r.place
+-- section: history Week by week
+-- chart: line x=week y=pass_hat_k lower=lower upper=upper series=configuration title=pass^k week by week
+-- wide: configuration run_sd method
+SELECT unnest(p.grp), strftime(l.monday, '%G-W%V') AS week, coalesce(nullif(p.label, ''), 'all') AS configuration, l.runs, l.tasks, l.k, l.mean, l.pass_hat_k, l.lower, l.upper, l.run_sd, l.method
+FROM weekly_levels AS l JOIN compare_pairs AS p ON p.pair_no = l.group_no
+ORDER BY l.group_no, l.monday
+-- notes:
+SELECT note FROM (
+	SELECT 1 AS place, 'each week on the tasks that all its runs have, so a change of the suite moves the line; lower and upper: other runs (t over the runs) from three runs a week on, else new trials within these runs' AS note FROM history HAVING count(*) > 0
+	UNION ALL
+	SELECT 1 + s.group_no, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || CASE WHEN s.effect.p <= 1 - $conf::DOUBLE THEN printf('the %d runs differ by more than the noise of trials (p = %.3f): trust the intervals that rest on runs', s.effect.runs, s.effect.p)
+		ELSE printf('the %d runs do not differ by more than the noise of trials (p = %.2f)', s.effect.runs, s.effect.p) END
+	FROM weekly_spread AS s JOIN selected_groups AS g ON g.group_no = s.group_no WHERE s.effect.p IS NOT NULL AND s.group_no <= 6
+) ORDER BY place, note
+-- section: shapes By shape of task
+WITH task AS (
+	SELECT group_no, monday, suite, task_id, max(shape) AS shape, any_value(weight) AS weight, list_avg(list(rate ORDER BY run_id)) AS rate,
+		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat ORDER BY run_id)) END AS hat, sum(n - c) AS failures
+	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, task_id
+),
+shape AS (
+	SELECT t.group_no, coalesce(t.shape, 'unclassified') AS shape, t.monday = p.monday AS now, count(*) AS tasks, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat, sum(failures)::BIGINT AS failures
+	FROM task AS t JOIN compare_pairs AS p ON p.pair_no = t.group_no WHERE t.monday = p.monday OR t.monday = p.then_monday
+	GROUP BY t.group_no, coalesce(t.shape, 'unclassified'), t.monday = p.monday
+)
+SELECT unnest(p.grp), b.shape, b.tasks, a.mean AS mean_before, b.mean, a.hat AS pass_hat_k_before, b.hat AS pass_hat_k,
+	b.failures / nullif(sum(b.failures) OVER (PARTITION BY b.group_no), 0)::DOUBLE AS share_of_failures
+FROM shape AS b JOIN compare_pairs AS p ON p.pair_no = b.group_no LEFT JOIN shape AS a ON a.group_no = b.group_no AND a.shape = b.shape AND NOT a.now
+WHERE b.now
+ORDER BY b.group_no, b.hat NULLS LAST, b.mean, b.shape
+-- section: models By model
+-- quiet: *
+WITH level AS (
+	SELECT DISTINCT s.group_no, s.suite, coalesce(s.model, 'not in the log') AS model FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+	JOIN weekly_week AS w ON w.monday = r.monday
+)
+SELECT l.suite, l.model, count(*) AS configurations, list_avg(list(w.mean ORDER BY w.pair_no)) AS mean, list_avg(list(w.pass_hat_k ORDER BY w.pair_no)) AS pass_hat_k, max(w.pass_hat_k) AS best, min(w.pass_hat_k) AS worst
+FROM level AS l JOIN "week" AS w ON w.pair_no = l.group_no
+WHERE (SELECT count(DISTINCT model) FROM level) > 1
+GROUP BY l.suite, l.model
+ORDER BY l.suite, pass_hat_k DESC NULLS LAST, l.model
+-- section: efforts By effort
+-- quiet: *
+-- hide: place
+WITH level AS (
+	SELECT DISTINCT s.group_no, s.suite, coalesce(s.effort, 'not in the log') AS effort FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+	JOIN weekly_week AS w ON w.monday = r.monday
+)
+SELECT l.suite, l.effort, coalesce(list_position(['minimal', 'low', 'medium', 'high', 'xhigh', 'max'], lower(l.effort)), 7) AS place,
+	count(*) AS configurations, list_avg(list(w.mean ORDER BY w.pair_no)) AS mean, list_avg(list(w.pass_hat_k ORDER BY w.pair_no)) AS pass_hat_k, max(w.pass_hat_k) AS best, min(w.pass_hat_k) AS worst
+FROM level AS l JOIN "week" AS w ON w.pair_no = l.group_no
+WHERE (SELECT count(DISTINCT effort) FROM level) > 1
+GROUP BY l.suite, l.effort
+ORDER BY l.suite, place, TRY_CAST(l.effort AS DOUBLE), l.effort
+-- section: control Control chart: every run against the runs of the weeks before
+-- chart: line x=run_at y=pass_hat_k y=centre lower=lower_limit upper=upper_limit series=configuration title=pass^k run by run with control limits
+-- wide: configuration
+WITH run AS (
+	SELECT group_no, suite, run_id, min(began) AS run_at, min(monday) AS monday, any_value(k) AS k, count(*) AS tasks,
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
+	FROM weekly_cells WHERE in_span GROUP BY group_no, suite, run_id
+),
+past AS (
+	SELECT r.group_no, list(r.hat ORDER BY r.run_at, r.run_id) AS hats FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
+	WHERE r.monday < p.monday AND r.hat IS NOT NULL GROUP BY r.group_no
+),
+limits AS (
+	SELECT group_no, len(hats) AS runs, mean_se(hats, NULL).mean AS centre, CASE WHEN len(hats) >= 4 THEN prediction_test(mean_se(hats, NULL).mean, hats, $limits::DOUBLE) END AS band FROM past
+)
+SELECT unnest(p.grp), coalesce(nullif(p.label, ''), 'all') AS configuration, r.run_id, r.run_at, r.tasks, r.k, r.hat AS pass_hat_k, l.centre,
+	CASE WHEN l.band.lower IS NOT NULL THEN greatest(l.centre + l.band.lower, 0) END AS lower_limit, CASE WHEN l.band.upper IS NOT NULL THEN least(l.centre + l.band.upper, 1) END AS upper_limit,
+	CASE WHEN r.hat < l.centre + l.band.lower THEN 'below' WHEN r.hat > l.centre + l.band.upper THEN 'above' WHEN l.band.lower IS NOT NULL AND r.hat IS NOT NULL THEN 'within' END AS state
+FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no LEFT JOIN limits AS l ON l.group_no = r.group_no
+ORDER BY r.group_no, r.run_at, r.suite, r.run_id
+-- notes:
+SELECT note FROM (
+	SELECT 1 AS place, printf('limits: %g %% of further runs would lie within them if nothing changed (t, from the spread of the runs before this week); on the tasks that every run of the window has', 100 * $limits::DOUBLE) AS note FROM control WHERE lower_limit IS NOT NULL HAVING count(*) > 0
+	UNION ALL
+	SELECT 2, 'no limits for ' || string_agg(DISTINCT configuration, '; ' ORDER BY configuration) || ': they take at least four runs with some spread before this week' FROM control WHERE lower_limit IS NULL HAVING count(*) > 0
+) ORDER BY place, note
+-- section: spending Money, tokens and latency this week
+-- quiet: cost cost_per_trial cost_per_pass input_tokens output_tokens p50 p95 p99
+SELECT unnest(p.grp), b.trials, b.cost, b.cost_per_trial, b.cost_per_trial * b.trials / nullif(b.passes, 0) AS cost_per_pass, t.input_tokens, t.output_tokens, t.p50, t.p95, t.p99
+FROM compare_pairs AS p JOIN weekly_counts AS b ON b.pair_no = p.pair_no AND b.side = 'b' LEFT JOIN compare_trials AS t ON t.pair_no = p.pair_no AND t.side = 'b'
+ORDER BY p.pair_no
+-- section: versions What changed between the two weeks
+-- quiet: *
+SELECT unnest(p.grp), b.setting, coalesce(a.value, 'not in the log') AS before, coalesce(b.value, 'not in the log') AS now
+FROM weekly_settings AS b JOIN weekly_settings AS a ON a.pair_no = b.pair_no AND a.setting = b.setting AND a.side = 'a' JOIN compare_pairs AS p ON p.pair_no = b.pair_no
+WHERE b.side = 'b' AND a.value IS DISTINCT FROM b.value
+ORDER BY p.pair_no, b.setting
+-- section: tasks Every task that changed
+-- quiet: *
+-- wide: shape
+WITH adjusted AS (
+	SELECT pair_no, unnest(list(suite ORDER BY suite, task_id)) AS suite, unnest(list(task_id ORDER BY suite, task_id)) AS task_id, unnest(p_adjust(list(p ORDER BY suite, task_id), 'BH')) AS p_adjusted
+	FROM weekly_changes WHERE common GROUP BY pair_no
+)
+SELECT unnest(p.grp), t.task_id, t.shape, t.change, t.a_n AS n_before, t.a_c AS c_before, t.b_n AS n, t.b_c AS c, t.p, j.p_adjusted
+FROM weekly_changes AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no
+LEFT JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.suite IS NOT DISTINCT FROM t.suite AND j.task_id IS NOT DISTINCT FROM t.task_id
+WHERE t.change IS NOT NULL
+ORDER BY t.pair_no, list_position(['newly failing', 'newly flaky', 'never passing', 'fixed'], t.change), t.b_rate - t.a_rate, t.suite, t.task_id
+-- section: quality Data quality this week
+WITH sources AS (
+	SELECT DISTINCT r.group_no, s.batch FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+	JOIN weekly_week AS w ON w.monday = r.monday
+),
+rejected AS (SELECT s.group_no, count(*) AS rejects FROM sources AS s JOIN rejects AS j ON j.batch = s.batch GROUP BY s.group_no),
+idle AS (SELECT r.group_no, count(*) AS runs FROM weekly_runs AS r JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.usable GROUP BY r.group_no),
+mixed AS (SELECT pair_no, string_agg(setting || ': ' || value, '; ' ORDER BY setting) AS mixed FROM weekly_settings WHERE side = 'b' AND several > 1 AND setting NOT IN ('git_commit', 'git_branch') GROUP BY pair_no)
+SELECT unnest(p.grp), c.runs, coalesce(i.runs, 0) AS runs_without_verdict, c.planned, c.trials, c.graded, c.ungraded, c.ungraded / nullif(c.trials, 0)::DOUBLE AS ungraded_share, c.missing, c.cached, c.errors,
+	coalesce(r.rejects, 0) AS rejects, coalesce(m.mixed, 'none') AS mixed_settings
+FROM compare_pairs AS p JOIN weekly_counts AS c ON c.pair_no = p.pair_no AND c.side = 'b'
+LEFT JOIN rejected AS r ON r.group_no = p.pair_no LEFT JOIN idle AS i ON i.group_no = p.pair_no LEFT JOIN mixed AS m ON m.pair_no = p.pair_no
+ORDER BY p.pair_no
+-- notes:
+SELECT 'rejects are rows that could not be read in the sources of this week: passhat rejects' AS note FROM quality WHERE rejects > 0 HAVING count(*) > 0
+ORDER BY note
+-- warnings:
+SELECT CASE WHEN label = '' THEN '' ELSE label || ': ' END || text FROM (
+	SELECT p.pair_no, p.label, 1 AS part, 'trials of this week counted together differ in ' || s.setting || ': ' || coalesce(s.value, '') AS text FROM weekly_settings AS s JOIN compare_pairs AS p ON p.pair_no = s.pair_no
+	WHERE s.side = 'b' AND s.several > 1 AND s.setting NOT IN ('git_commit', 'git_branch')
+	UNION ALL
+	SELECT pair_no, label, 2, flag FROM "week" WHERE flag <> ''
+	UNION ALL
+	SELECT w.pair_no, w.label, 3, (c.tasks_b - w.common_tasks) || ' of ' || c.tasks_b || ' tasks are not in every run of both weeks and left out of the comparison' FROM "week" AS w JOIN (SELECT pair_no, count(*) AS tasks_b FROM weekly_changes GROUP BY pair_no) AS c ON c.pair_no = w.pair_no
+	WHERE w.common_tasks < c.tasks_b AND w.common_tasks > 0
+	UNION ALL
+	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has no verdict at all and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.usable
+) WHERE pair_no <= 12
+ORDER BY pair_no, part, text
+-- foot:
+SELECT line FROM (VALUES
+	(1, 'passhat report flaky SOURCE       which tasks are flaky, surely and maybe'),
+	(2, 'passhat report diagnose SOURCE    hard tasks or instability'),
+	(3, 'passhat report noise SOURCE       what these trials can show at all')) AS f(place, line)
+ORDER BY place
