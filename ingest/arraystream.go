@@ -217,7 +217,7 @@ func (e *elementScan) scan(b []byte) (n int, done bool, fault string) {
 				i += plainText(b[i:]) - 1
 			}
 		case e.scalar:
-			if c == ',' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t' {
+			if c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t' {
 				return i, true, ""
 			}
 		case c == '"':
