@@ -106,6 +106,14 @@ func (w *jsonWalk) list(name string, row func(at string, raw []byte) error) erro
 	}
 }
 
+// nested calls row with every member of the object called name that begins here.
+func (w *jsonWalk) nested(name string, row func(key, at string, raw []byte) error) error {
+	return w.members(func(key string, c byte) error {
+		w.at = name + "." + cutText(key, 200)
+		return w.row(c, func(at string, raw []byte) error { return row(key, at, raw) })
+	})
+}
+
 func (w *jsonWalk) row(c byte, row func(at string, raw []byte) error) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
