@@ -363,12 +363,11 @@ func (r *tau2Reader) finish(s *tau2Sim) {
 	if r.opt.Score != "" && r.opt.Score != "reward" {
 		name, x = r.opt.Score, s.named
 	}
+	t.ScoreName, t.PassRule = name, strings.Replace(tau2Rule, "reward", name, 1)
 	if s.reason == "infrastructure_error" {
 		k.infra++
 	} else if x.OK {
-		t.Score, t.ScoreName = x, name
-		t.Passed = store.Some(math.Abs(x.V-1) <= 1e-6)
-		t.PassRule = strings.Replace(tau2Rule, "reward", name, 1)
+		t.Score, t.Passed = x, store.Some(math.Abs(x.V-1) <= 1e-6)
 		k.window += boolInt(s.reason == "context_window_exceeded")
 	}
 	if m := tau2Shape.FindStringSubmatch(t.TaskID); m != nil {
