@@ -46,6 +46,15 @@ var ownVariants = map[string][]variant{
 		{"default", []string{"week=2026-W45"}},
 		{"night-weeks", []string{"week=2026-W44", "by=suite,effort", "k=2"}},
 	},
+	"diagnose":     {{"default", []string{"k=2"}}, {"night-last", []string{"by=effort", "k=3"}}},
+	"flaky":        {{"default", nil}, {"night-all", []string{"max_flakiness=0.5", "by=suite,effort"}}},
+	"errors":       {{"default", nil}, {"night-bounds", []string{"runs=all", "policy=bounds", "by=effort"}}},
+	"cost":         {{"default", []string{"runs=all"}}, {"night-all", []string{"runs=all", "by=effort", "top=4"}}},
+	"attribute":    {{"default", []string{"by=effort", "where=suite = 'shop'"}}, {"night-effort", []string{"by=effort", "where=harness_version = '1.4'", "runs=all", "top=5"}}},
+	"independence": {{"default", []string{"runs=all"}}, {"night-last", nil}},
+	"noise":        {{"default", []string{"p=0.9", "task_count=50"}}, {"night-last", []string{"drop=0.05", "price=0.3"}}},
+	"plan":         {{"default", []string{"price=0.3", "task_count=50"}}, {"night-all", []string{"budget=4", "top=5"}}},
+	"contract":     {{"default", nil}, {"night-declared", []string{"contract=" + fixtures + "/contract.yaml", "by=effort"}}},
 	"effort": {
 		{"default", nil},
 		{"all-runs", []string{"runs=all", "k=2"}},
@@ -274,6 +283,15 @@ func TestChiefColumns(t *testing.T) {
 		{"shapes", "shapes", strings.Fields("shape tasks mean pass_hat_k share_of_failures")},
 		{"compare", "compare", strings.Fields("d_mean d_pass_hat_k lower upper p verdict d_cost d_p95 d_turns")},
 		{"weekly", "changes", strings.Fields("newly_failing newly_flaky fixed never_passing")},
+		{"diagnose", "diagnose", strings.Fields("mean mean_pow_k pass_hat_k ratio concentration flaky_share")},
+		{"flaky", "flaky", strings.Fields("task_id n c rate flakiness flakiness_unbiased p_exceeds runs runs_flaky first_flaky last_flaky")},
+		{"errors", "errors", strings.Fields("error_type count share tasks")},
+		{"cost", "cost", strings.Fields("pass_1 pass_hat_k cost_per_trial cost_per_pass p95")},
+		{"attribute", "attribute", strings.Fields("flakiness_before flakiness_after d_flakiness lower upper")},
+		{"independence", "independence", strings.Fields("check finding figures")},
+		{"noise", "noise", strings.Fields("se two_se mde tasks_needed")},
+		{"plan", "plan", strings.Fields("task_id risk history n cost")},
+		{"contract", "checklist", strings.Fields("point answer evidence")},
 		{"effort", "effort", strings.Fields("suite model effort mean pass_hat_k flakiness")},
 		{"effort", "pairs", strings.Fields("d_mean d_pass_hat_k tasks_hurt verdict")},
 	} {
@@ -288,7 +306,7 @@ func TestChiefColumns(t *testing.T) {
 					got = append(got, c.Name)
 				}
 				if slices.Contains(tt.columns, c.Name) && c.Wide && !slices.Contains([]string{
-					"suite", "model", "agent", "effort", "not_estimable", "ungraded", "missing", "cost_per_trial", "errors", "d_cost", "d_p95", "d_turns"}, c.Name) {
+					"suite", "model", "agent", "effort", "not_estimable", "ungraded", "missing", "cost_per_trial", "errors", "d_cost", "d_p95", "d_turns", "p95"}, c.Name) {
 					t.Errorf("%s: the chief column %s is left out on the terminal", tt.report, c.Name)
 				}
 			}
@@ -307,7 +325,7 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("%s: %v", rep.Name, err)
 			continue
 		}
-		for _, want := range append([]string{rep.Title, "Parameters", "k*", "DOUBLE", "SELECT"}, strings.Fields(rep.Description)[0]) {
+		for _, want := range append([]string{rep.Title, "Parameters", "*", "SELECT"}, strings.Fields(rep.Description)[0]) {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: the description lacks %q:\n%s", rep.Name, want, text)
 			}

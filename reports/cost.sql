@@ -5,6 +5,7 @@
 -- pass. Figures are over the trials whose log has them; cost_known says how many.
 -- param: k     attempts asked about; the largest one is shown
 -- param: top   how many of the dearest tasks to show, 0 for all
+-- handles: bounds
 -- section: cost Per group
 -- chart: bar x=label y=cost_per_pass
 -- hide: group_no

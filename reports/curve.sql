@@ -5,6 +5,8 @@
 -- for tasks like these.
 -- param: k = all  the largest k drawn, or a list whose largest is
 -- param: conf     level of the interval
+-- param: policy   under bounds upper is that of the high end
+-- handles: bounds
 -- section: curve One row for each k
 -- chart: line x=k y=pass_hat_k y=pass_at_k lower=lower upper=upper title=pass@k and pass^k
 -- wide: se df method
@@ -29,11 +31,11 @@ listed AS (
 	FROM task GROUP BY group_no, k
 ),
 estimated AS (
-	SELECT *, mean_se(at_ks, weights).mean AS pass_at_k, mean_se(high_ks, weights).mean AS high,
+	SELECT *, CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_ks, weights, NULL, $conf::DOUBLE).upper END AS high_upper, mean_se(at_ks, weights).mean AS pass_at_k, mean_se(high_ks, weights).mean AS high,
 		pass_ci(hat_ks, weights, NULL, $conf::DOUBLE) AS population
 	FROM listed
 )
-SELECT unnest(grp), k, runs, tasks, pass_at_k, population.mean AS pass_hat_k, population.lower AS lower, population.upper AS upper,
+SELECT unnest(grp), k, runs, tasks, pass_at_k, population.mean AS pass_hat_k, population.lower AS lower, CASE WHEN $policy::VARCHAR = 'bounds' THEN high_upper ELSE population.upper END AS upper,
 	population.mean AS pass_hat_k_low, high AS pass_hat_k_high,
 	population.se AS se, population.df AS df, population.method AS method
 FROM estimated

@@ -5,6 +5,7 @@
 -- passed (passed_anyway). share is of all trials that failed or have no verdict.
 -- param: k     attempts asked about; the largest one is shown
 -- param: conf  level of the intervals
+-- handles: bounds
 -- section: errors Kinds of error
 -- chart: bar x=error_type y=count series=configuration
 -- wide: configuration example_trace

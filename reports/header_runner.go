@@ -8,9 +8,10 @@ import (
 // What a report may say that it deals with itself, so that the runner's own
 // warnings stay away ("-- handles: runs mixed").
 var handled = []string{
-	"runs",  // several runs in a group
-	"mixed", // settings that differ within a group
-	"tasks", // task sets that differ between groups
+	"runs",   // several runs in a group
+	"mixed",  // settings that differ within a group
+	"tasks",  // task sets that differ between groups
+	"bounds", // both ends of --policy bounds in its intervals
 }
 
 // houseTables are relations that a table of a report must not hide.

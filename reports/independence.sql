@@ -8,7 +8,7 @@
 -- whose columns are not in the log says so.
 -- param: conf  level of the tests
 -- param: top   how many tasks to show, 0 for all
--- handles: mixed
+-- handles: mixed bounds
 -- table: independence_trials
 SELECT group_no, suite, run_id, task_id, trial, trial_from, started_at, passed, output_hash, environment_id, retries,
 	row_number() OVER (PARTITION BY group_no, suite, run_id, task_id ORDER BY trial, started_at, source_row) AS place, count(*) OVER (PARTITION BY group_no, suite, run_id, task_id) AS n,
@@ -22,7 +22,7 @@ WITH task AS (
 	SELECT group_no, suite, run_id, task_id, any_value(n) AS n, any_value(c) AS c, sum(place) FILTER (passed) AS observed, bool_and(trial_from = 'explicit') AS known
 	FROM independence_trials GROUP BY group_no, suite, run_id, task_id
 )
-SELECT group_no, count(*) FILTER (c > 0 AND c < n) AS tasks, sum(observed - c * (n + 1) / 2) FILTER (c > 0 AND c < n) AS d, sum(c * (n - c) * (n + 1) / 12) FILTER (c > 0 AND c < n) AS v, bool_and(known) AS known
+SELECT group_no, count(*) FILTER (c > 0 AND c < n) AS tasks, sum(c) FILTER (c > 0 AND c < n) AS passes, sum(observed - c * (n + 1) / 2) FILTER (c > 0 AND c < n) AS d, sum(c * (n - c) * (n + 1) / 12) FILTER (c > 0 AND c < n) AS v, bool_and(known) AS known
 FROM task GROUP BY group_no
 -- table: independence_time
 -- Neighbours in time, over all tasks of a run: do both fail more often than
@@ -65,7 +65,7 @@ SELECT group_no, sum(cached)::BIGINT AS cached, sum(n)::BIGINT AS trials FROM se
 -- wide: place
 WITH z AS (SELECT mde(1.0, 1 - $conf::DOUBLE, 0.5) AS z),
 found AS (
-	SELECT o.group_no, 1 AS place, 'order' AS "check", CASE WHEN tasks > 0 THEN printf('%d tasks passed sometimes; mean place of their passes %+.2f from the middle, z = %+.2f', tasks, d / nullif(tasks, 0), d / sqrt(v)) || CASE WHEN known THEN '' ELSE ' (the order is made up for some trials)' END ELSE 'no task both passed and failed' END AS figures,
+	SELECT o.group_no, 1 AS place, 'order' AS "check", CASE WHEN tasks > 0 THEN printf('%d tasks passed sometimes; their passes lie %+.2f places later than by chance, z = %+.2f', tasks, d / nullif(passes, 0), d / sqrt(v)) || CASE WHEN known THEN '' ELSE ' (the order is made up for some trials)' END ELSE 'no task both passed and failed' END AS figures,
 		CASE WHEN coalesce(v, 0) = 0 THEN 'nothing to test' WHEN abs(d / sqrt(v)) > z.z THEN CASE WHEN d < 0 THEN 'later trials fail more' ELSE 'earlier trials fail more' END ELSE 'no sign' END AS finding FROM independence_order AS o CROSS JOIN z
 	UNION ALL
 	SELECT g.group_no, 2, 'time', CASE WHEN t.pairs > 0 THEN printf('%d neighbours in time of different tasks, z = %+.2f', t.pairs, t.s / sqrt(nullif(t.v, 0))) ELSE 'start times are not in the log' END,

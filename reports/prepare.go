@@ -11,19 +11,20 @@ import (
 // selection is what prepare makes of a request: the relations in the session
 // and the counts that stand over every result.
 type selection struct {
-	req      Request
-	by       []groupCol
-	byGiven  bool
-	filter   string // condition over the relation t
-	partial  bool   // the filter may take some trials of a task and leave others
-	rollup   bool   // counts come from task_runs rather than from trials
-	labels   *sideFile
-	weights  *sideFile
-	allRuns  bool   // no choice among runs is to be made
-	vary     []bool // whether a grouping column tells groups apart
-	pooled   bool   // a group holds several runs (after any run_id was added)
-	warnings []string
-	sides    [2]side // old and new of a comparison
+	req            Request
+	by             []groupCol
+	byGiven        bool
+	filter         string // condition over the relation t
+	partial        bool   // the filter may take some trials of a task and leave others
+	rollup         bool   // counts come from task_runs rather than from trials
+	labels         *sideFile
+	weights        *sideFile
+	allRuns        bool   // no choice among runs is to be made
+	vary           []bool // whether a grouping column tells groups apart
+	pooled         bool   // a group holds several runs (after any run_id was added)
+	warnings       []string
+	sides          [2]side  // old and new of a comparison
+	ungradedGroups []string // labels of groups in which no trial has a verdict
 
 	groups, maxRuns              int64
 	tasks, trials, ungraded      int64
@@ -148,6 +149,9 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 		}
 		sel.labels = f
 		if err := f.load(ctx, d, "request_labels"); err != nil {
+			return err
+		}
+		if err := sel.warnUnknownTasks(ctx, d, "request_labels", sel.req.Labels); err != nil {
 			return err
 		}
 	}

@@ -39,6 +39,8 @@ type Request struct {
 	ShowSQL  bool
 	Params   map[string]string // the report's own parameters, as written
 
+	Contract string // YAML file with a declared trial contract
+
 	// Old and New name the two sides of a comparison: a run_id, last, last~1,
 	// last:COLUMN=VALUE or COLUMN=VALUE. Both or none are given.
 	Old, New string
@@ -128,6 +130,8 @@ func (q *Request) Set(name, value string) error {
 		if err != nil || q.Top < 0 {
 			err = usagef("top %q: a whole number ≥ 0 is wanted", value)
 		}
+	case "contract":
+		q.Contract = value
 	case "old":
 		q.Old = value
 	case "new":

@@ -45,6 +45,9 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 	if err := r.makeSettings(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.makeDeclared(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.resolveK(); err != nil {
 		return nil, err
 	}

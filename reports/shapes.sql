@@ -110,6 +110,7 @@ WITH trial AS (
 		CASE WHEN s.turns IS NULL THEN 99 WHEN s.turns <= 2 THEN 1 WHEN s.turns <= 5 THEN 2 WHEN s.turns <= 10 THEN 3
 			WHEN s.turns <= 20 THEN 4 WHEN s.turns <= 50 THEN 5 ELSE 6 END AS place
 	FROM selected AS s JOIN selected_groups AS g ON g.group_no = s.group_no
+	WHERE EXISTS (SELECT 1 FROM selected_task_runs AS t WHERE t.group_no = s.group_no AND t.n > 0)
 ),
 counted AS (
 	SELECT group_no, place, any_value(grp) AS grp, count(*) AS trials, count(DISTINCT {'s': suite, 't': task_id}) AS tasks,

@@ -176,12 +176,14 @@ func (r *runner) policyLine() string {
 	s := r.sel
 	parts := []string{plural(s.tasks, "task"), plural(s.trials, "trial")}
 	switch {
+	case s.ungraded == s.trials && s.ungraded > 0:
+		parts = append(parts, "NOT ONE GRADED")
 	case s.ungraded == 0:
 		parts = append(parts, "all graded")
 	case s.req.Policy == PolicyExclude:
 		parts = append(parts, fmt.Sprintf("policy exclude: %s of %s left out", plural(s.ungraded, "ungraded trial"), plural(s.ungradedTasks, "task")))
 	case s.req.Policy == PolicyBounds:
-		parts = append(parts, fmt.Sprintf("policy bounds: %s of %s taken as failed and as passed", plural(s.ungraded, "ungraded trial"), plural(s.ungradedTasks, "task")))
+		parts = append(parts, fmt.Sprintf("policy bounds: %s of %s taken as failed and as passed; lower is of the low end, upper of the high end", plural(s.ungraded, "ungraded trial"), plural(s.ungradedTasks, "task")))
 	default:
 		parts = append(parts, fmt.Sprintf("policy fail: %s of %s counted as failed", plural(s.ungraded, "ungraded trial"), plural(s.ungradedTasks, "task")))
 	}
@@ -264,6 +266,9 @@ SELECT count(*) FILTER (envs > 1 AND envs < n), min(CASE WHEN envs > 1 AND envs 
 // warnSelection says what the choice of trials did that a reader could miss.
 func (r *runner) warnSelection() {
 	s := r.sel
+	if s.req.Policy == PolicyBounds && !r.rep.handles("bounds") {
+		s.warn("report %s has the intervals of the low end only, in which trials without a verdict failed", r.rep.Name)
+	}
 	if s.pooled && !r.rep.handles("runs") {
 		what := "each figure is the mean over runs on the tasks that every run has"
 		if s.req.Pool == "trial" {
@@ -281,7 +286,14 @@ func (r *runner) warnSelection() {
 			s.warn("groups have different task sets: %s not in every group; --tasks common compares like with like", isAre(s.notCommon, "task"))
 		}
 	}
-	if s.emptyTsk > 0 {
+	for _, label := range s.ungradedGroups {
+		in := ""
+		if label != "" {
+			in = " (" + label + ")"
+		}
+		s.warn("NOTHING WAS GRADED%s: no trial has a verdict, so there is no figure to show; --pass-when says at ingest how a score becomes passed", in)
+	}
+	if s.emptyTsk > 0 && s.req.Policy == PolicyExclude && len(s.ungradedGroups) == 0 {
 		s.warn("%s without any graded trial under policy exclude", isAre(s.emptyTsk, "task"))
 	}
 	if s.zeroWeight > 0 {
@@ -316,6 +328,9 @@ func (r *runner) stamp(config map[string]string, sources []StampSource) *Stamp {
 	params := map[string]string{
 		"conf":     strconv.FormatFloat(s.req.Conf, 'g', -1, 64),
 		"interval": s.req.Interval,
+	}
+	if s.req.Contract != "" {
+		params["contract"] = s.req.Contract
 	}
 	if s.req.Top > 0 {
 		params["top"] = strconv.FormatInt(s.req.Top, 10)

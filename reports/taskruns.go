@@ -14,6 +14,9 @@ func (sel *selection) makeGroups(ctx context.Context, d *db) error {
 	if err := sel.numberGroups(ctx, d); err != nil {
 		return err
 	}
+	if err := sel.warnUnknownKeys(ctx, d); err != nil {
+		return err
+	}
 	if sel.maxRuns <= 1 || sel.byGiven {
 		return sel.labelGroups(ctx, d)
 	}
@@ -160,6 +163,11 @@ func (sel *selection) makeWeights(ctx context.Context, d *db) error {
 	if err != nil || sel.weights == nil {
 		return err
 	}
+	if sel.req.Weights != "" {
+		if err := sel.warnUnknownTasks(ctx, d, "request_weights", sel.req.Weights); err != nil {
+			return err
+		}
+	}
 	return sel.settleUnweighted(ctx, d)
 }
 
@@ -190,14 +198,15 @@ func (sel *selection) makeTaskRuns(ctx context.Context, d *db) error {
 		"sum(input_tokens)::HUGEINT AS input_tokens", "sum(output_tokens)::HUGEINT AS output_tokens",
 		"sum(turns)::HUGEINT AS turns", "sum(tool_calls)::HUGEINT AS tool_calls",
 	}
-	// A task of several runs is comparable only where every run has it.
+	// A task of several runs is comparable only where every run has it. A group
+	// in which nothing was graded has no figures, whatever the policy.
 	err := d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_task_runs AS
 WITH cell AS (SELECT t.*, g.group_no, g.grp, g.runs AS runs, %s AS weight FROM selected_cells AS t%s%s),
 kept AS (SELECT * FROM cell WHERE weight IS NULL OR weight > 0),
 counted AS (SELECT %s FROM kept GROUP BY group_no, suite, %s, task_id),
 known AS (SELECT group_no, suite, count(DISTINCT coalesce(run_id, '')) AS run_count FROM counted GROUP BY group_no, suite),
 here AS (SELECT group_no, suite, task_id, count(*) FILTER (n > 0) AS run_count FROM counted GROUP BY group_no, suite, task_id)
-SELECT c.*, h.run_count = 0 OR h.run_count = k.run_count AS in_every_run
+SELECT c.* REPLACE (CASE WHEN sum(c.graded) OVER (PARTITION BY c.group_no) = 0 THEN 0 ELSE c.n END AS n), h.run_count = 0 OR h.run_count = k.run_count AS in_every_run
 FROM counted AS c
 JOIN known AS k ON k.group_no = c.group_no AND k.suite IS NOT DISTINCT FROM c.suite
 JOIN here AS h ON h.group_no = c.group_no AND h.suite IS NOT DISTINCT FROM c.suite AND h.task_id IS NOT DISTINCT FROM c.task_id`,
@@ -286,11 +295,15 @@ FROM %s%s%s WHERE %s`, weight, sel.chosen("labelled_trials"), sel.joinGroups(fal
 
 // count reads the figures that stand over every result.
 func (sel *selection) count(ctx context.Context, d *db) error {
+	trials := "graded + ungraded"
+	if sel.req.Policy == PolicyExclude {
+		trials = "n"
+	}
 	row, err := d.row(ctx, `WITH task AS (
-	SELECT suite, task_id, sum(n) AS n, sum(ungraded) AS ungraded, sum(cached) AS cached, sum(missing) AS missing,
+	SELECT suite, task_id, sum(n) AS n, sum(`+trials+`) AS trials, sum(ungraded) AS ungraded, sum(cached) AS cached, sum(missing) AS missing,
 		min(CASE WHEN n > 0 THEN n END) AS n_min, max(n) AS n_max, bool_and(in_every_run) AS in_every_run
 	FROM selected_task_runs GROUP BY suite, task_id)
-SELECT count(*), sum(n)::BIGINT, sum(ungraded)::BIGINT, count(*) FILTER (ungraded > 0), sum(cached)::BIGINT, sum(missing)::BIGINT,
+SELECT count(*), sum(trials)::BIGINT, sum(ungraded)::BIGINT, count(*) FILTER (ungraded > 0), sum(cached)::BIGINT, sum(missing)::BIGINT,
 	min(n_min), max(n_max), count(*) FILTER (NOT in_every_run), count(DISTINCT coalesce(suite, '')), count(*) FILTER (n = 0)
 FROM task`)
 	if err != nil {
@@ -301,6 +314,9 @@ FROM task`)
 		&sel.minN, &sel.maxN, &sel.notEveryRun, &sel.suites, &sel.emptyTsk,
 	} {
 		*p = row.int(i)
+	}
+	if err := sel.findUngraded(ctx, d); err != nil {
+		return err
 	}
 	if sel.weights == nil {
 		return nil

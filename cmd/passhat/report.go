@@ -68,6 +68,8 @@ func (a *app) reportCommand() *cobra.Command {
 	f.StringArrayVarP(&r.params, "param", "p", nil, "`NAME=VALUE` of the report's own parameter or of a flag (repeatable)")
 	f.StringArrayVar(&r.tables, "table", nil, "`NAME=FILE`: a CSV or Parquet file as the table NAME (repeatable)")
 	r.addCommon(f)
+	f.String("contract", "", "YAML `FILE` with the declared trial contract, for the report contract")
+	f.SetAnnotation("contract", ownFlag, []string{"contract"})
 	r.read.add(cmd)
 	r.out.add(cmd)
 	a.addOwnFlags(f)
