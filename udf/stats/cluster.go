@@ -232,13 +232,13 @@ func ClusterSE(values, weights []float64, clusters []int, method string, conf fl
 
 // A cluster holds the sums that the sandwich estimators need.
 type cluster struct {
-	t       float64 // tasks
-	w       float64 // sum of weights
-	we      float64 // sum of weight times residual
-	e       float64 // sum of residuals
-	dev2    float64 // sum of squared deviations of the weights from their mean
-	devE    float64 // sum of (deviation of the weight) times residual
-	p, r, s float64 // a'a, w'a and 1'a of the adjusted weights a
+	t    float64 // tasks
+	w    float64 // sum of weights
+	w2   float64 // sum of squared weights
+	we   float64 // sum of weight times residual
+	e    float64 // sum of residuals
+	dev2 float64 // sum of squared deviations of the weights from their mean
+	devE float64 // sum of (deviation of the weight) times residual
 }
 
 // sandwich is the variance of the mean and its degrees of freedom.
@@ -247,6 +247,7 @@ func (s *items) sandwich(method string) (variance, df float64) {
 	for i, g := range s.g {
 		cl[g].t++
 		cl[g].w += s.w[i]
+		cl[g].w2 += s.w[i] * s.w[i]
 	}
 	for i, g := range s.g {
 		c := &cl[g]
@@ -274,59 +275,4 @@ func (s *items) sandwich(method string) (variance, df float64) {
 		variance *= (g - 1) / g
 	}
 	return variance, g - 1
-}
-
-// cr2 is the bias-reduced sandwich under the working model of independent
-// tasks of equal variance. With M = I - 1w'/W - w1'/W + 11'Q/W² of a cluster,
-// Q = Σw² over the suite, the adjusted weights are a = M^(-1/2) w. M differs from
-// the identity only in the span of 1 and w, so a is found there, in the
-// orthonormal basis 1/√t, (w - w̄)/√dev2.
-func (s *items) cr2(cl []cluster) (variance, df float64) {
-	w2 := s.total * s.total
-	q := 0.0
-	for _, w := range s.w {
-		q += w * w
-	}
-	for i := range cl {
-		c := &cl[i]
-		dev := math.Sqrt(c.dev2)
-		if dev <= 1e-14*c.w {
-			dev = 0
-		}
-		root := math.Sqrt(c.t)
-		m11 := 1 - 2*c.w/s.total + c.t*q/w2
-		m12 := -root * dev / s.total
-		x1, x2 := invSqrt2(m11, m12, 1, c.w/root, dev)
-		score := x1 * c.e / root
-		if dev > 0 {
-			score += x2 * c.devE / dev
-		}
-		variance += score * score / w2
-		c.p, c.s, c.r = x1*x1+x2*x2, root*x1, c.w/root*x1+dev*x2
-	}
-	return variance, cr2DF(cl, s.total, q)
-}
-
-// invSqrt2 is B^(-1/2) x for the symmetric positive definite B = [a b; b d].
-func invSqrt2(a, b, d, x1, x2 float64) (y1, y2 float64) {
-	root := math.Sqrt(max(0, a*d-b*b))
-	t := math.Sqrt(a + d + 2*root)
-	det := (a+root)*(d+root) - b*b
-	return t * ((d+root)*x1 - b*x2) / det, t * ((a+root)*x2 - b*x1) / det
-}
-
-// cr2DF is (tr K)² / ΣK² with K = diag(p) - (r s' + s r')/W + s s' Q/W².
-func cr2DF(cl []cluster, total, q float64) float64 {
-	f := q / (total * total)
-	var trace, own, ss, rr, rs float64
-	for _, c := range cl {
-		low := -2*c.r*c.s/total + c.s*c.s*f // diagonal of the low-rank part
-		trace += c.p + low
-		own += c.p*c.p + 2*c.p*low
-		ss += c.s * c.s
-		rr += c.r * c.r
-		rs += c.r * c.s
-	}
-	low := 2*(rr*ss+rs*rs)/(total*total) - 4*f/total*rs*ss + f*f*ss*ss
-	return trace * trace / (own + low)
 }
