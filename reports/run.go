@@ -273,11 +273,11 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		if err != nil {
 			return located(r.rep, st, 0, err)
 		}
-		if st.Kind == RefuseStatement && len(rows) > 0 && len(rows[0]) > 0 {
+		if st.Kind == RefuseStatement && len(rows) > 0 && len(rows[0]) > 0 && !r.sel.req.describing {
 			return usagef("report %s: %s", r.rep.Name, record(rows[0]).text(0))
 		}
-		if st.Kind == SectionStatement && len(rows) == 0 && slices.Contains(st.Quiet, "*") {
-			continue // a section that says nothing when empty
+		if st.Kind == SectionStatement && len(rows) == 0 && slices.Contains(st.Quiet, "*") && !r.sel.req.describing {
+			continue // it says nothing when empty
 		}
 		if st.Kind == SectionStatement {
 			res.Sections = append(res.Sections, r.section(st, cols, rows))
