@@ -48,4 +48,11 @@ func TestAirline(t *testing.T) {
 	if !strings.Contains(res.Head[0], "temperature: not in the log") {
 		t.Errorf("head %q", res.Head)
 	}
+	// The two readings of this file disagree, and both are shown.
+	d := run(t, s, "diagnose", "k=4")
+	row := table(t, d, "diagnose")[0]
+	near(t, "ratio", row["ratio"], 0.2/(0.42*0.42*0.42*0.42), 1e-9)
+	if row["flaky_tasks"] != int64(26) || row["by_ratio"] != "hard tasks" || !strings.Contains(d.Head[0], "The readings disagree") {
+		t.Errorf("%v\n%s", row, d.Head[0])
+	}
 }

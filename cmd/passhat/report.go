@@ -86,16 +86,47 @@ func (r *reportFlags) addCommon(f *pflag.FlagSet) {
 // ownFlag marks flags that are parameters of single reports.
 const ownFlag = "passhat_own"
 
-// addOwnFlags makes the built-in reports' own parameters flags as well, so that
+// foldersInArgs finds the folders with reports of one's own before the flags
+// are parsed, since what flags there are depends on them.
+func (a *app) foldersInArgs() []fs.FS {
+	storeDir := os.Getenv("PASSHAT_STORE")
+	var dirs []string
+	for i, arg := range a.args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok && i+1 < len(a.args) {
+			value = a.args[i+1]
+		}
+		switch name {
+		case "--reports":
+			dirs = append(dirs, value)
+		case "--store":
+			storeDir = value
+		}
+	}
+	if storeDir == "" {
+		storeDir = "passhat-store"
+	}
+	var out []fs.FS
+	for _, dir := range append([]string{filepath.Join(storeDir, "reports")}, dirs...) {
+		if isDir(dir) {
+			out = append(out, os.DirFS(dir))
+		}
+	}
+	return out
+}
+
+// addOwnFlags makes the reports' own parameters flags as well, so that
 // --week 2026-W48 says the same as -p week=2026-W48. Other commands don't pay
 // for the reading of the reports.
 func (a *app) addOwnFlags(f *pflag.FlagSet) {
 	if !slices.ContainsFunc(a.args, func(s string) bool { return s == "report" || s == "help" || s == "completion" || s == "__complete" }) {
 		return
 	}
-	all, err := reports.Load()
-	if err != nil {
-		return // said when the report is asked for
+	all, err := reports.Load(a.foldersInArgs()...)
+	if err != nil { // said when the report is asked for
+		if all, err = reports.Load(); err != nil {
+			return
+		}
 	}
 	for _, rep := range all {
 		for _, p := range rep.Params {
