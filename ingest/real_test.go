@@ -36,6 +36,9 @@ type realCase struct {
 	// truth is the path within the entry to the table, ungraded trials counted
 	// as failures; exclude, if set, to that without them. nil is the entry.
 	truth, exclude []string
+	// ungraded says that the entry has no table, since nothing of it is graded:
+	// there are as many trials as its samples_in_file.
+	ungraded bool
 	// fails, if set, says that the file is refused with words that have this in
 	// them, and why that is right.
 	fails, why string
@@ -89,6 +92,16 @@ func (c realCase) run(t *testing.T, entry any) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if c.ungraded {
+		var n, graded int64
+		for _, g := range got {
+			n, graded = n+g.n, graded+g.graded
+		}
+		if want := entry.(map[string]any)["samples_in_file"].(float64); float64(n) != want || graded != 0 {
+			t.Errorf("%d trials, %d graded; the oracle has %g, none graded", n, graded, want)
+		}
+		return
 	}
 	compareTruth(t, got, walk(t, entry, c.truth), func(n counts) (int64, int64) { return n.c, n.n })
 	if c.exclude != nil {
