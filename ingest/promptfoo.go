@@ -76,10 +76,14 @@ const (
 )
 
 func matchPromptfoo(p *Probe) Match {
-	if promptfooFormOf(p.Head) == pfNone {
-		return NoMatch
+	switch {
+	case promptfooFormOf(p.Head) != pfNone:
+		return Specific
+	case bytes.HasPrefix(p.Head, []byte(sqliteMagic)) && strings.HasPrefix(strings.ToLower(p.Name), "promptfoo"):
+		// The tables of a young database may stand in its write-ahead log only.
+		return Generic
 	}
-	return Specific
+	return NoMatch
 }
 
 // promptfooFormOf tells promptfoo's files by their first bytes.
@@ -93,6 +97,7 @@ func promptfooFormOf(head []byte) promptfooForm {
 		if bytes.Contains(head, []byte("eval_results")) {
 			return pfSQLite
 		}
+		return pfNone
 	case text[0] == '{':
 		return promptfooJSONForm(head, i)
 	case bytes.HasPrefix(text, []byte("<promptfoo>")):
@@ -165,7 +170,11 @@ func streamPromptfoo(ctx context.Context, in *Input, opt *Options, yield func(*s
 		return err
 	}
 	r := newPromptfooReader(ctx, in, opt, yield)
-	switch promptfooFormOf(head) {
+	form := promptfooFormOf(head)
+	if bytes.HasPrefix(head, []byte(sqliteMagic)) {
+		form = pfSQLite
+	}
+	switch form {
 	case pfJSON:
 		return r.twice(r.jsonDocument)
 	case pfJSONL:
@@ -179,9 +188,6 @@ func streamPromptfoo(ctx context.Context, in *Input, opt *Options, yield func(*s
 	case pfHTML, pfXML:
 		return fmt.Errorf("%s: it is promptfoo's report for people, of which repeats, errors and settings cannot be read back: "+
 			"export the eval as JSON (promptfoo export eval ID -o FILE.json) and ingest that", in.Name)
-	}
-	if bytes.HasPrefix(head, []byte(sqliteMagic)) {
-		return fmt.Errorf("%s: it is an SQLite database, but its first pages name no table eval_results, as promptfoo.db has it", in.Name)
 	}
 	return fmt.Errorf("%s: it is nothing that promptfoo writes: wanted a document with results {version, timestamp, results}, "+
 		"JSON lines with promptIdx and testIdx, its CSV table, or promptfoo.db", in.Name)
