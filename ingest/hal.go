@@ -29,7 +29,7 @@ var halFormat = Format{
 		{"run_id", "config.run_id, metadata.run_id", "without _repK_TIME: the repeats of a run are its trials (--folder-as run keeps them apart)"},
 		{"run_at", "config.date", "without a zone in that of --tz"},
 		{"task_id", "keys of raw_eval_results", "and results.successful_tasks, results.failed_tasks"},
-		{"trial", "config.run_id", "K of _repK_TIME, else order"},
+		{"trial", "config.run_id", "K - 1 of _repK_TIME, else order"},
 		{"trial_uid", "run_id and task", "where the run is a repeat"},
 		{"variant", "index in a list of results", "prompt variations of a task"},
 		{"passed", "results.successful_tasks, results.failed_tasks", "else resolved or success, else reward or score within 1e-6 of 1; ungraded where the result is an ERROR text, which HAL itself lists as failed, or of another form"},
@@ -157,7 +157,7 @@ func (r *halReader) describe() {
 	if m := halRepeat.FindStringSubmatch(r.run); m != nil && r.opt.FolderAs != "run" {
 		t.RunID = strings.TrimSuffix(r.run, m[0])
 		if n, err := strconv.ParseInt(m[1], 10, 32); err == nil {
-			t.Trial, t.TrialFrom = store.Some(int32(n)), store.TrialExplicit
+			t.Trial, t.TrialFrom = store.Some(int32(max(n-1, 0))), store.TrialExplicit
 		}
 		r.in.Note("run %s is repeat %s of %s: repeats are its trials (--folder-as run keeps them apart)", r.run, m[1], t.RunID)
 	}

@@ -108,6 +108,8 @@ func sweKindOf(head []byte) sweKind {
 		n += boolInt(keys[key])
 	}
 	switch {
+	case keys["results"] && keys["n_resolved"]:
+		return sweNone // Terminal-Bench's, which lists resolved tasks likewise
 	case keys["resolved_ids"] && n > 1, keys["resolved"] && n > 0, keys["total_instances"] && n > 1:
 		return sweRun
 	case reports == len(fields):
