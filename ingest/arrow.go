@@ -148,7 +148,7 @@ func arrowTrials(ctx context.Context, in *Input, opts *Options, f *tableFile, yi
 		var rec arrow.RecordBatch
 		err := safely(func() (err error) { rec, err = batches.next(); return err })
 		if err == io.EOF {
-			return nil
+			return t.finish()
 		}
 		if err != nil {
 			return damaged(in, "Arrow", where, err)

@@ -165,6 +165,8 @@ type tableReader struct {
 	limit Limits
 	text  int64 // bytes of the rows' texts
 	read  bool  // some row could be read
+
+	preset *presetReader // maps the rows, where the heading is that of a preset
 }
 
 const (
@@ -203,7 +205,33 @@ func newTableReader(in *Input, opts *Options, schema *arrow.Schema) (*tableReade
 	if err != nil {
 		return nil, err
 	}
-	return &tableReader{in: in, m: m, rows: rows, shape: m.Shape(rows.names), limit: opts.Limits.withDefaults()}, nil
+	t := &tableReader{in: in, m: m, rows: rows, shape: m.Shape(rows.names), limit: opts.Limits.withDefaults()}
+	return t, t.findPreset(opts)
+}
+
+// findPreset reads the rows by the preset that --as names, or that their heading
+// recognises; a table that passhat exported has none.
+func (t *tableReader) findPreset(opts *Options) error {
+	p := opts.preset
+	heading := tableFields(t.rows.names)
+	switch {
+	case p != nil && !p.hasRow(heading):
+		return fmt.Errorf("%s: it is not in the form of %s: wanted %s; found the columns %s", t.in.Name, p.name, p.recognition(), fieldList(t.rows.names))
+	case p == nil && opts.As == "" && !isOwnExport(t.rows.names):
+		p = presetOfTable(heading)
+	}
+	if p == nil {
+		return nil
+	}
+	r, err := newPresetReader(context.Background(), p, t.in, opts, nil)
+	if err != nil {
+		return err
+	}
+	t.preset, t.m = r, r.m
+	if opts.preset == nil {
+		t.in.Note("its columns are those of %s: read by that preset (--as parquet or arrow reads it by the usual names)", p.name)
+	}
+	return nil
 }
 
 // batch yields the rows of one record batch. Faults of the batch itself are
@@ -217,16 +245,23 @@ func (t *tableReader) batch(ctx context.Context, rec arrow.RecordBatch, yield fu
 			return ctx.Err()
 		}
 		t.n++
+		var refused error
 		err := safely(func() error {
 			vals, text, ok := t.rows.row(rec, i)
 			pos := "row " + strconv.FormatInt(t.n, 10)
 			if !ok {
 				t.m.reject(0, pos, fmt.Sprintf("the row is longer than %d MiB", t.rows.max>>20), text)
+			} else if t.preset != nil {
+				refused = t.presetRow(vals, pos, text)
 			} else {
 				t.m.Row(t.shape, vals, 0, pos, text)
 			}
 			return t.check(text)
 		})
+		if refused != nil {
+			yield(nil, refused)
+			return errStopped
+		}
 		if err != nil {
 			return err
 		}
@@ -235,4 +270,22 @@ func (t *tableReader) batch(ctx context.Context, rec arrow.RecordBatch, yield fu
 		}
 	}
 	return nil
+}
+
+// presetRow maps one row by the preset; an error is the preset's own.
+func (t *tableReader) presetRow(vals []Value, pos string, text []byte) error {
+	fields := t.preset.fields[:0]
+	for i, v := range vals {
+		fields = append(fields, field{key: []byte(t.rows.names[i]), val: v})
+	}
+	t.preset.fields = fields
+	return t.preset.row(fields, 0, pos, text)
+}
+
+// finish ends the reading; nothing was wrong so far.
+func (t *tableReader) finish() error {
+	if t.preset == nil {
+		return nil
+	}
+	return t.preset.finish()
 }

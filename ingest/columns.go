@@ -29,21 +29,21 @@ type columnID uint8
 
 // columns is in the order of the trials table, parts behind.
 var columns = []column{
-	{name: "suite", also: []string{"benchmark", "dataset", "eval", "eval_name", "test_suite", "suite_name", "task_set"}, set: text(func(t *store.Trial) *string { return &t.Suite }), plain: true},
-	{name: "run_id", also: []string{"run", "run_name", "experiment_id", "experiment"}, set: text(func(t *store.Trial) *string { return &t.RunID }), plain: true},
+	{name: "suite", also: []string{"benchmark", "dataset", "eval", "eval_name", "test_suite", "suite_name", "task_set"}, set: identity(func(t *store.Trial) *string { return &t.Suite }), plain: true},
+	{name: "run_id", also: []string{"run", "run_name", "experiment_id", "experiment"}, set: identity(func(t *store.Trial) *string { return &t.RunID }), plain: true},
 	{name: "run_at", also: []string{"run_date", "run_started_at", "run_timestamp"}, set: instant(func(t *store.Trial) *time.Time { return &t.RunAt }), unit: "time", plain: true},
 	{name: "run_at_from", set: text(func(t *store.Trial) *string { return &t.RunAtFrom })},
 	// An example_id tells examples apart where task is a label that they share.
 	{name: "task_id", also: []string{"example_id", "task", "instance_id", "problem_id", "question_id", "case_id", "test_id", "item_id",
 		"task_name", "scenario_id", "prompt_id", "query_id", "instance", "problem", "test_case", "case", "scenario", "test_name", "sample_id", "id", "name"},
-		set: text(func(t *store.Trial) *string { return &t.TaskID })},
+		set: identity(func(t *store.Trial) *string { return &t.TaskID })},
 	{name: "trial", also: []string{"trial_index", "trial_idx", "trial_num", "trial_number", "trial_id", "epoch", "attempt", "attempt_number", "attempt_index",
 		"sample", "sample_index", "sample_idx", "iteration", "repeat", "repetition", "rep", "replicate", "run_index", "run_idx", "run_number",
 		"rollout", "rollout_index", "rollout_id", "completion_id", "try"}, set: setTrial, plain: true},
 	{name: "trial_from", set: text(func(t *store.Trial) *string { return &t.TrialFrom })},
 	{name: "planned_trials", also: []string{"planned", "n_planned", "trials_planned", "k", "epochs", "num_epochs"}, set: small(func(t *store.Trial) *store.Opt[int32] { return &t.PlannedTrials }), plain: true},
-	{name: "trial_uid", also: []string{"uid", "uuid", "trial_uuid", "result_id", "execution_id", "simulation_id"}, set: text(func(t *store.Trial) *string { return &t.TrialUID }), plain: true},
-	{name: "variant", also: []string{"variant_id", "prompt_variant", "phrasing", "paraphrase", "perturbation", "variation"}, set: text(func(t *store.Trial) *string { return &t.Variant }), plain: true},
+	{name: "trial_uid", also: []string{"uid", "uuid", "trial_uuid", "result_id", "execution_id", "simulation_id"}, set: identity(func(t *store.Trial) *string { return &t.TrialUID }), plain: true},
+	{name: "variant", also: []string{"variant_id", "prompt_variant", "phrasing", "paraphrase", "perturbation", "variation"}, set: identity(func(t *store.Trial) *string { return &t.Variant }), plain: true},
 	{name: "shape", also: []string{"task_shape", "task_type", "task_kind", "task_category", "category", "kind"}, set: text(func(t *store.Trial) *string { return &t.Shape }), plain: true},
 	{name: "risk", also: []string{"risk_tag", "risk_level"}, set: text(func(t *store.Trial) *string { return &t.Risk }), plain: true},
 	{name: "passed", also: []string{"pass", "ok", "success", "correct", "resolved", "is_passed", "is_success", "is_correct", "is_resolved",
@@ -154,6 +154,14 @@ var perTrial = func() (is [256]bool) {
 	return is
 }()
 
+// deciding are the columns that say which trial a row is and how it went.
+var deciding = func() (is [256]bool) {
+	for _, name := range []string{"suite", "run_id", "task_id", "trial", "trial_uid", "variant", "passed", "score", "scores", "successes", "trials", "list of trials"} {
+		is[mustColumn(name)] = true
+	}
+	return is
+}()
+
 func mustColumn(name string) columnID {
 	i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 	if i < 0 {
@@ -216,6 +224,18 @@ func text(field func(*store.Trial) *string) setter {
 		}
 		*field(t) = m.str(v)
 		return ""
+	}
+}
+
+// identity is text that tells trials apart: a value that would not come back
+// as it was written could make two names one, and is refused.
+func identity(field func(*store.Trial) *string) setter {
+	plain := text(field)
+	return func(m *Mapper, t *store.Trial, v Value) string {
+		if (v.Escaped || !m.checked) && v.Kind < Object && losesText(v) {
+			return notText
+		}
+		return plain(m, t, v)
 	}
 }
 

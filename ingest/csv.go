@@ -50,7 +50,7 @@ var csvNotes = []string{
 	"a row with more or fewer cells than the header is a reject; a quote that is never closed rejects its line, not the rest of the file",
 	"two columns of one name are an error; a column without a name is called column1, column2, … by its place",
 	"the header needs no name that passhat knows when --map says where the columns are, but then the format must be named by --as",
-	"the text must be UTF-8; UTF-16 (Unicode text of spreadsheets) is refused",
+	"the text is UTF-8, or UTF-16 with a byte order mark (as spreadsheets and PowerShell write it); lines end with LF, CRLF or CR",
 }
 
 // maxCSVColumns bounds the header; no log has as many columns.
@@ -61,14 +61,17 @@ type csvHeader struct {
 	delim byte
 	names []string
 	end   int64 // bytes of text up to the first row
+	cr    bool  // lines end with a carriage return and nothing else
 	lines int   // lines before the first row
 }
 
 // parseHeader reads the header at the beginning of a text. delim 0 means that
 // the header decides.
 func parseHeader(head []byte, delim byte) (h csvHeader, err error) {
-	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
-		return h, errors.New("line 1: the text is UTF-16: save it as UTF-8")
+	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 {
+		h.cr = true
+		head = bytes.Clone(head)
+		crToLF(head)
 	}
 	rest := bytes.TrimPrefix(head, []byte(utf8BOM))
 	line, _, _ := bytes.Cut(rest, []byte{'\n'})
@@ -128,21 +131,8 @@ func headings(cells [][]byte) (names []string, err error) {
 }
 
 // tableMatch says whether a table's column names are those of a trial log.
-func tableMatch(names []string) Match {
-	var task, verdict bool
-	for _, name := range names {
-		ref, ok := namesOf[normalName(name)]
-		if !ok {
-			continue
-		}
-		switch columns[ref.col].name {
-		case "task_id":
-			task = true
-		case "passed", "score", "scores", "successes", "list of trials":
-			verdict = true
-		}
-	}
-	if task && verdict {
+func (p *Probe) tableMatch(names []string) Match {
+	if p.isTrialLog([][]field{tableFields(names)}, false) {
 		return Generic
 	}
 	return NoMatch
@@ -159,7 +149,7 @@ func matchCSV(p *Probe, delims string) Match {
 	if err != nil || len(h.names) < 2 || strings.IndexByte(delims, h.delim) < 0 {
 		return NoMatch
 	}
-	return tableMatch(h.names)
+	return p.tableMatch(h.names)
 }
 
 func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq2[*store.Trial, error] {
@@ -295,12 +285,20 @@ func openCSV(in *Input, delim byte) (*csvScanner, []string, func(), error) {
 		return nil, nil, nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	if in.Offset <= h.end {
-		r := io.MultiReader(bytes.NewReader(head[h.end:]), rc)
+		r := h.ends(io.MultiReader(bytes.NewReader(head[h.end:]), rc))
 		return newCSVScanner(r, h.delim, h.end, h.lines+1), h.names, func() { rc.Close() }, nil
 	}
 	rc.Close()
 	if rc, err = in.OpenRest(); err != nil {
 		return nil, nil, nil, err
 	}
-	return newCSVScanner(rc, h.delim, in.Offset, max(1, int(in.FirstLine))), h.names, func() { rc.Close() }, nil
+	return newCSVScanner(h.ends(rc), h.delim, in.Offset, max(1, int(in.FirstLine))), h.names, func() { rc.Close() }, nil
+}
+
+// ends makes lines of the rows behind a header.
+func (h *csvHeader) ends(r io.Reader) io.Reader {
+	if h.cr {
+		return crReader{r}
+	}
+	return r
 }

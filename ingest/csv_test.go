@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"passhat/ingest"
 	"passhat/ingest/store"
@@ -61,7 +62,12 @@ func TestCSV(t *testing.T) {
 		{"stray quote, closed by another", "csv", "task_id,passed,note\na,true,\"x\nb,true,\"y\"\nc,false,z\n", []string{"b/true", "c/false"}, []string{"line 2: a closing quote is followed by text"}},
 		{"stray quote, cells that don't add up", "csv", "task_id,passed,note\na,\"true,x\nb,true,\",1,2\nc,false,z\n", []string{"c/false"}, []string{"line 2: a quote is closed only on a later line", "line 3: "}},
 		{"wrong number of cells", "csv", "task_id,passed\na,true,1\nb\nc,true\n", []string{"c/true"}, []string{"line 2: found 3 cells where the header has 2 columns", "line 3: found 1 cells"}},
-		{"NUL and invalid UTF-8", "csv", "task_id,passed\na\xff,true\n", []string{"a\uFFFD/true"}, nil},
+		{"invalid UTF-8 in a name", "csv", "task_id,passed\na\xff,true\nb,true\n", []string{"b/true"}, []string{"line 2: task_id: it holds bytes"}},
+		{"invalid UTF-8 elsewhere", "csv", "task_id,passed,note\na,true,\xff\n", []string{"a/true"}, nil},
+		{"UTF-16, little endian", "csv", utf16Text("task_id,passed\r\na\u00e9,true\r\n", false), []string{"a\u00e9/true"}, nil},
+		{"UTF-16, big endian", "csv", utf16Text("task_id,passed\nb,false\n", true), []string{"b/false"}, nil},
+		{"carriage returns only", "csv", "task_id,passed\ra,true\rb,false\r", []string{"a/true", "b/false"}, nil},
+		{"carriage returns only, no last one", "csv", "task_id,passed,note\ra,true,\"x,y\"\rb,false,z", []string{"a/true", "b/false"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,6 +90,19 @@ func TestCSV(t *testing.T) {
 	}
 }
 
+// utf16Text is a text in UTF-16 with a byte order mark.
+func utf16Text(s string, big bool) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune("\uFEFF" + s)) {
+		if big {
+			b = append(b, byte(u>>8), byte(u))
+		} else {
+			b = append(b, byte(u), byte(u>>8))
+		}
+	}
+	return string(b)
+}
+
 func TestCSVMap(t *testing.T) {
 	raw := []byte("Case No.,Result,sec\nA 1,won,3\nA 1,lost,4\n")
 	r := read(t, "x.csv", "csv", raw, ingest.Options{Map: []ingest.Pair{{Name: "task_id", Value: "Case No."}, {Name: "duration_s", Value: "sec"}}}, nil)
@@ -95,7 +114,6 @@ func TestCSVMap(t *testing.T) {
 func TestCSVErrors(t *testing.T) {
 	tests := []struct{ name, raw, want string }{
 		{"duplicate column", "task_id,passed,score,passed\na,1,1,1\n", `x.csv: line 1: columns 2 and 4 of the header are both called "passed"`},
-		{"UTF-16", "\xff\xfet\x00a\x00", "x.csv: line 1: the text is UTF-16: save it as UTF-8"},
 		{"nothing", "\n\n", "x.csv: line 1: there is no header line"},
 		{"header without end", "\"task_id,passed\na,true\n", "x.csv: line 1: the header cannot be read: a quote is not closed"},
 	}

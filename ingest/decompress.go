@@ -93,10 +93,13 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 // CompressionOf tells from the first bytes of a source (six are enough) how
-// it is compressed: Plain, Gzip or Zstd. The name of a file plays no part.
+// it is compressed: Plain, Gzip, Zstd or UTF16. The name of a file plays no part.
 func CompressionOf(head []byte) string {
 	if len(head) >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8 {
 		return Gzip
+	}
+	if isUTF16(head) {
+		return UTF16
 	}
 	if len(head) >= 4 {
 		if bytes.Equal(head[:4], []byte{0x28, 0xb5, 0x2f, 0xfd}) {
@@ -141,6 +144,8 @@ func Decompress(name string, r io.Reader, limit Limits) (*Text, error) {
 			return nil, t.explain(err)
 		}
 		t.r, t.stop = z, z.Close
+	case UTF16:
+		t.r = fromUTF16(br)
 	default:
 		t.r = br
 	}

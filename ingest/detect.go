@@ -22,6 +22,10 @@ type Probe struct {
 	// NamedTask: the user says where the task is (--map, --set), so that no
 	// field needs to be recognised as it.
 	NamedTask bool
+	// NamedVerdict: likewise of the verdict (--map, --set, --pass-when).
+	NamedVerdict bool
+
+	seen *headView
 }
 
 // Detect finds the format of an input from its content. Formats that fit
@@ -31,8 +35,12 @@ func Detect(in *Input, opt *Options) (Format, error) {
 	if err != nil {
 		return Format{}, err
 	}
-	isTask := func(p Pair) bool { return p.Name == "task_id" }
-	p.NamedTask = slices.ContainsFunc(opt.Map, isTask) || slices.ContainsFunc(opt.Set, isTask)
+	named := func(columns ...string) bool {
+		is := func(p Pair) bool { return slices.Contains(columns, p.Name) }
+		return slices.ContainsFunc(opt.Map, is) || slices.ContainsFunc(opt.Set, is)
+	}
+	p.NamedTask = named("task_id")
+	p.NamedVerdict = named("passed", "score", "scores") || opt.PassWhen != ""
 	return detect(in.Name, p, Formats)
 }
 
@@ -72,7 +80,7 @@ func detect(name string, p *Probe, formats []Format) (Format, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Format{}, &UnknownFormatError{Source: name, Empty: len(p.Head) == 0}
+		return Format{}, &UnknownFormatError{Source: name, Empty: len(p.Head) == 0, Reason: p.whyUnknown()}
 	case 1:
 		return found[0], nil
 	}

@@ -102,6 +102,9 @@ func claimFolders(found []Found, opt *Options) ([]Found, error) {
 
 func claimers(opt *Options) []Format {
 	var out []Format
+	if opt.Preset != "" {
+		return nil // files are read one by one
+	}
 	for _, f := range Formats {
 		if f.Claim != nil && (opt.As == "" || opt.As == f.Name) {
 			out = append(out, f)

@@ -76,7 +76,7 @@ type FieldDoc struct {
 }
 
 // Formats lists the log formats; the order is that of `passhat formats`.
-var Formats = append([]Format{jsonlFormat, jsonFormat, inspectFormat, tauBench, tau2Format, sweBench, promptfooFormat, junitFormat, terminalBench, harbor, verifiers, halFormat, liveCodeBench, goTest, playwrightFormat, csvFormat, tsvFormat, parquetFormat, arrowFormat}, presetFormats()...)
+var Formats = append([]Format{jsonlFormat, jsonFormat, inspectFormat, tauBench, tau2Format, sweBench, humanEval, evalPlus, promptfooFormat, junitFormat, terminalBench, harbor, verifiers, halFormat, liveCodeBench, goTest, playwrightFormat, csvFormat, tsvFormat, parquetFormat, arrowFormat}, presetFormats()...)
 
 // FormatNamed returns the format of that name.
 func FormatNamed(name string) (Format, bool) {

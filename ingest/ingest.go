@@ -109,6 +109,14 @@ func (o *Options) check() error {
 	if _, err := o.TaskList(); err != nil {
 		return err
 	}
+	if o.Preset != "" {
+		if o.As != "" {
+			return usagef("--preset", "it says how to read already: leave out --as %s", o.As)
+		}
+		if _, err := loadPreset(o.Preset); err != nil {
+			return err
+		}
+	}
 	if o.As != "" && o.As != asLabels && o.As != asPrices {
 		if _, ok := FormatNamed(o.As); !ok {
 			return usagef("--as", "there is no format %q: choose one of %s, %s, %s", o.As,
@@ -210,11 +218,14 @@ func chooseFormat(in *Input, found Found, opt *Options) (Format, error) {
 		f, _ := FormatNamed(found.Format)
 		return f, nil
 	}
-	if opt.As == "" {
+	if opt.As == "" && opt.Preset == "" {
 		return Detect(in, opt)
 	}
 	if in.Size == 0 {
 		return Format{}, &UnknownFormatError{Source: in.Name, Empty: true}
+	}
+	if opt.Preset != "" {
+		return userPreset(in, opt)
 	}
 	f, _ := FormatNamed(opt.As)
 	return f, nil
@@ -325,6 +336,9 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 	}
 	stats := in.stats()
 	stats.NaiveTimes += in.naiveTimes
+	if err := ungradedByGuess(in, f, opt, &p.counts, &stats); err != nil {
+		return err
+	}
 	s.Mapping = mapping(&stats)
 	s.Filled = p.filled.list(&f, s.Mapping)
 	s.Notes = append(slices.Clone(in.notes), notes(&stats, &p.counts, opt)...)

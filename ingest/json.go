@@ -16,8 +16,8 @@ var jsonFormat = Format{
 	Name:    "json",
 	Doc:     "a JSON document of the same rows as jsonl: a list, or an object that holds one",
 	Version: 1,
-	Recognised: "it begins with '[' and an object that names a task, or with an object that holds a list under results, trials, rows, runs, " +
-		"samples, records, data, tasks, attempts or evaluations",
+	Recognised: "it begins with '[' or with an object that holds a list under results, trials, rows, runs, samples, records, data, tasks, " +
+		"attempts or evaluations, and the first rows name a task and a verdict, a score, counts or a list of trials",
 	Match:  matchJSON,
 	Read:   readJSON,
 	Fields: ColumnFields(),
@@ -60,17 +60,23 @@ func matchJSON(p *Probe) Match {
 		if i >= len(b) || b[i] != '{' {
 			return NoMatch
 		}
-		fields, _, _, _ := scanObject(b, i, nil, nil)
-		if names := fieldNames(fields); hasTask(names, true) || p.NamedTask || len(names) == 0 {
+		if v := p.view(); p.isTrialLog(v.rows, v.cut) && notLog(p, v) == "" {
 			return Generic
 		}
 		return NoMatch
 	}
-	if b[0] != '{' || matchJSONL(p) != NoMatch {
+	if b[0] != '{' || matchJSONL(p) != NoMatch || notLog(p, p.view()) != "" {
 		return NoMatch
 	}
-	names, _ := topLevelNames(b)
-	if isDocument(names) || hasTask(names, true) || p.NamedTask {
+	v := p.view()
+	rows, cut := [][]field{v.top}, v.cut
+	if names, _ := topLevelNames(b); isDocument(names) {
+		rows, cut = v.documentRows(p.Head)
+		if len(rows) == 0 && cut {
+			return Generic // its rows are behind what was looked at
+		}
+	}
+	if p.isTrialLog(rows, cut) {
 		return Generic
 	}
 	return NoMatch
@@ -115,6 +121,7 @@ func streamJSON(ctx context.Context, in *Input, opt *Options, yield func(*store.
 		err = d.list("")
 	case c == '{' && isDocument(names):
 		r.base = d.runFields(fields)
+		r.m.base = len(r.base)
 		err = d.object()
 	case c == '{':
 		return d.rows()

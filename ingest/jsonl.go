@@ -16,8 +16,8 @@ var jsonlFormat = Format{
 	Doc:     "one JSON object a line: a trial, a task with a list of trials, or a task with counts",
 	Version: 1,
 	Lines:   true,
-	Recognised: "the first line that is not blank is one whole JSON object, and it or one of the next lines names a task " +
-		"(or --map or --set does)",
+	Recognised: "the first line that is not blank is one whole JSON object, and the first lines name a task and a verdict, a score, " +
+		"counts or a list of trials (or --map, --set, --pass-when do)",
 	Match:  matchJSONL,
 	Read:   readJSONL,
 	Fields: ColumnFields(),
@@ -46,7 +46,7 @@ func matchJSONL(p *Probe) Match {
 		return NoMatch
 	}
 	names, whole := topLevelNames(line)
-	if !hasTask(names, true) && !p.NamedTask && !laterTask(p) {
+	if v := p.view(); !p.isTrialLog(v.rows, v.cut) || notLog(p, v) != "" {
 		return NoMatch
 	}
 	switch {
@@ -60,18 +60,6 @@ func matchJSONL(p *Probe) Match {
 		return Generic
 	}
 	return NoMatch
-}
-
-// laterTask reports whether one of the lines behind the first names a task, as
-// where the first line is a summary.
-func laterTask(p *Probe) bool {
-	lines := bytes.SplitN(p.Head, []byte{'\n'}, 6)
-	for _, line := range lines[1:min(len(lines), 5)] {
-		if names, whole := topLevelNames(line); whole && hasTask(names, true) {
-			return true
-		}
-	}
-	return false
 }
 
 // firstLine is the first line that is not blank, and whether an object begins

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -49,6 +50,7 @@ type Mapper struct {
 	stats  Stats
 	config map[string]*configEntry
 	noTask bool // --set gives the task
+	base   int  // so many fields of each row are the document's, which the row's own override
 }
 
 // rowMode says how many trials a row stands for.
@@ -169,6 +171,11 @@ func (m *Mapper) begin(shape *Shape) {
 // row cannot be read.
 func (m *Mapper) fill(t *store.Trial, shape *Shape, vals []Value) string {
 	single := m.row.mode == oneTrial
+	if len(shape.repeated) > 0 {
+		if reason := m.repeatedKey(shape, vals); reason != "" {
+			return reason
+		}
+	}
 	for i := range vals {
 		tg := &shape.targets[i]
 		if vals[i].Kind == Untyped && len(vals[i].Text) == 0 {
@@ -183,6 +190,34 @@ func (m *Mapper) fill(t *store.Trial, shape *Shape, vals []Value) string {
 		}
 	}
 	return m.settle(t, shape)
+}
+
+// repeatedKey counts a row that has a key twice; where the two differ and say
+// what the trial is or how it went, neither can be believed.
+func (m *Mapper) repeatedKey(shape *Shape, vals []Value) string {
+	for _, p := range shape.repeated {
+		a, b := vals[p[0]], vals[p[1]]
+		if a.Kind == b.Kind && bytes.Equal(a.Text, b.Text) {
+			continue
+		}
+		tg := &shape.targets[p[1]]
+		decides := tg.kind == toColumn && deciding[tg.col]
+		for _, ref := range tg.paths {
+			decides = decides || deciding[ref.col]
+		}
+		if decides {
+			return fmt.Sprintf("%s is there twice, with different values: %s and %s", shape.names[p[0]], shortValue(a), shortValue(b))
+		}
+	}
+	m.stats.RepeatedKeys++
+	return ""
+}
+
+func shortValue(v Value) string {
+	if v.Kind >= Object {
+		return v.Kind.String()
+	}
+	return quoteShort(v.Text)
 }
 
 // place puts value i of a row where its name's target says.
@@ -215,7 +250,7 @@ func (m *Mapper) place(t *store.Trial, shape *Shape, tg *target, i int, v Value)
 		if reason == "" {
 			return ""
 		}
-		if !tg.exact && columns[tg.col].plain {
+		if !tg.exact && columns[tg.col].plain && reason != notText {
 			if reason != notColumn {
 				m.stats.mismatch(shape.names[i], columns[tg.col].name)
 			}

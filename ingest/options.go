@@ -68,6 +68,9 @@ type Options struct {
 	// Stdin is read for the source '-'; nil is os.Stdin.
 	Stdin io.Reader
 
+	// preset reads a table's rows, where its heading is known.
+	preset *preset
+
 	// rank, from 1, makes the source one trial of a run of several files.
 	rank int32
 }

@@ -118,7 +118,7 @@ func parquetTrials(ctx context.Context, in *Input, opts *Options, f *tableFile, 
 			return damaged(in, "Parquet", fmt.Sprintf("row group %d, row %d", g+1, t.n), err)
 		}
 	}
-	return nil
+	return t.finish()
 }
 
 // group yields the trials of one row group.

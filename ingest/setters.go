@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"time"
+	"unicode/utf8"
 
 	"passhat/ingest/store"
 )
@@ -11,6 +13,39 @@ import (
 // notColumn is the reason of a setter whose value says nothing about the
 // column: the field goes to extra and nothing is said.
 const notColumn = "is no such thing"
+
+// notText is the reason of a setter for a name that is not text: replacing what
+// is wrong in it could make two names one, so the row is a reject.
+const notText = "it holds bytes or escapes that are no text (invalid UTF-8, or half of a surrogate pair), so that two names could become one"
+
+// losesText reports whether the characters of a scalar cannot be kept as they are.
+func losesText(v Value) bool {
+	if !utf8.Valid(v.Text) {
+		return true
+	}
+	if !v.Escaped {
+		return false
+	}
+	for b := v.Text; len(b) > 0; {
+		i := bytes.IndexByte(b, '\\')
+		if i < 0 || i+1 >= len(b) {
+			return i >= 0
+		}
+		switch c := b[i+1]; c {
+		case '"', '\\', '/', 'n', 't', 'r', 'b', 'f':
+			b = b[i+2:]
+		case 'u':
+			r, n := unicodeEscape(b[i+2:])
+			if r == utf8.RuneError && !bytes.EqualFold(b[i+2:min(len(b), i+6)], []byte("fffd")) {
+				return true
+			}
+			b = b[i+2+n:]
+		default:
+			return true
+		}
+	}
+	return false
+}
 
 // keep leaves a field to extra.
 func keep(*Mapper, *store.Trial, Value) string { return notColumn }

@@ -16,6 +16,7 @@ type Shape struct {
 	runsAt, countAt, passesAt int      // index of the list of trials, n and c, or -1
 	verdictAt                 int      // index of a verdict, -1 if there is none, -2 if there are several
 	rows                      int64
+	repeated                  [][2]int // names that stand there twice: the earlier and the last
 }
 
 type targetKind uint8
@@ -92,7 +93,12 @@ func (m *Mapper) resolve(names []string, element bool) *Shape {
 		norm := normalName(name)
 		ref, known := namesOf[norm]
 		switch {
-		case slices.Contains(names[i+1:], name), own && slices.Contains(provenance, name):
+		case slices.Contains(names[i+1:], name):
+			tg.kind = toIgnore
+			if i >= m.base {
+				s.repeated = append(s.repeated, [2]int{i, i + 1 + slices.Index(names[i+1:], name)})
+			}
+		case own && slices.Contains(provenance, name):
 			tg.kind = toIgnore
 		case samplingOnly[norm]:
 			tg.kind = toSampling

@@ -8,6 +8,7 @@ type Stats struct {
 	NaiveTimes    int64            // times without a zone
 	Secrets       int64            // fields left out because they can hold secrets
 	SeveralScores int64            // rows with several scores, none chosen
+	RepeatedKeys  int64            // rows with a key twice, of which the last counts
 	Omitted       map[string]int64 // fields too long for extra
 	Unused        map[string]int64 // fields of a document that no row has
 	Mismatched    map[string]int64 // "field (column)": values of another kind, kept in extra
@@ -75,6 +76,7 @@ func (s *Stats) add(o *Stats) {
 	s.NaiveTimes += o.NaiveTimes
 	s.Secrets += o.Secrets
 	s.SeveralScores += o.SeveralScores
+	s.RepeatedKeys += o.RepeatedKeys
 	s.Omitted = addCounts(s.Omitted, o.Omitted)
 	s.Unused = addCounts(s.Unused, o.Unused)
 	s.Mismatched = addCounts(s.Mismatched, o.Mismatched)

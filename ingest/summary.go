@@ -222,6 +222,9 @@ func notes(s *Stats, c *finishCounts, opt *Options) []string {
 	for _, col := range slices.Sorted(maps.Keys(c.zeros)) {
 		add("%s of 0 on %s that plainly ran: taken as unknown", col, plural(c.zeros[col], "trial"))
 	}
+	if s.RepeatedKeys > 0 {
+		add("%s with a key that is there twice: the last counts", plural(s.RepeatedKeys, "row"))
+	}
 	if s.NaN > 0 {
 		add("NaN or infinite numbers taken as unknown: %s", group(s.NaN))
 	}
