@@ -16,7 +16,7 @@ var (
 	reColumn = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 	reParam  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\s+([A-Za-z]+(?:\([0-9, ]*\))?(?:\[\])?))?(?:\s*=\s*('(?:[^']|'')*'|\S+))?(?:\s+(.*))?$`)
 	// A directive is a word, for "when" a second one, and a colon.
-	reDirective = regexp.MustCompile(`^--\s?(title|param|flags|handles|pair|section|table|notes|head|refuse|warnings|foot|chart|uses|wide|quiet|hide|when [a-z_]+):(.*)$`)
+	reDirective = regexp.MustCompile(`^--\s?(title|param|flags|handles|pair|section|table|notes|head|refuse|warnings|foot|chart|uses|wide|quiet|hide|percent|when [a-z_]+):(.*)$`)
 	// A misspelt directive would else become description in silence.
 	reLikely = regexp.MustCompile(`^--\s?([a-z]+):`)
 )
@@ -24,7 +24,7 @@ var (
 // directives are those without "when".
 var directives = []string{
 	"title", "param", "flags", "handles", "pair", "section", "table", "notes", "head", "refuse", "warnings", "foot", "chart", "uses",
-	"wide", "quiet", "hide",
+	"wide", "quiet", "hide", "percent",
 }
 
 // maxReportBytes bounds a report file; nobody writes a longer one by hand.
@@ -210,52 +210,12 @@ func (p *parser) ofStatement(n int, word, rest string) error {
 		p.cur.Wide = append(p.cur.Wide, cols...)
 	case word == "hide":
 		p.cur.Hide = append(p.cur.Hide, cols...)
+	case word == "percent": // shares of 1, for spreadsheets and charts
+		p.cur.Percent = append(p.cur.Percent, cols...)
 	default:
 		p.cur.Quiet = append(p.cur.Quiet, cols...)
 	}
 	return nil
-}
-
-// parseChart reads "bar x=task_id y=rate lower=lower upper=upper"; a second and
-// further y are lines of their own.
-func parseChart(rest string) (*Chart, error) {
-	words := strings.Fields(rest)
-	if len(words) == 0 || words[0] != "line" && words[0] != "bar" {
-		return nil, fmt.Errorf("the type is to be line or bar, as in \"line x=k y=pass_hat_k\"")
-	}
-	c := &Chart{Type: words[0]}
-	for i, w := range words[1:] {
-		key, value, ok := strings.Cut(w, "=")
-		if ok && key == "title" {
-			c.Title = strings.TrimSpace(strings.Join(append([]string{value}, words[i+2:]...), " "))
-			break
-		}
-		if !ok || !reColumn.MatchString(value) {
-			return nil, fmt.Errorf("%q: column=name is wanted", w)
-		}
-		switch key {
-		case "x":
-			c.X = value
-		case "y":
-			if c.Y == "" {
-				c.Y = value
-			} else {
-				c.MoreY = append(c.MoreY, value)
-			}
-		case "lower":
-			c.Lower = value
-		case "upper":
-			c.Upper = value
-		case "series":
-			c.Series = value
-		default:
-			return nil, fmt.Errorf("unknown key %q; there are x, y, lower, upper, series, title", key)
-		}
-	}
-	if c.X == "" || c.Y == "" {
-		return nil, fmt.Errorf("x and y are both wanted")
-	}
-	return c, nil
 }
 
 func (p *parser) param(n int, rest string) error {
@@ -277,6 +237,9 @@ func (p *parser) param(n int, rest string) error {
 	}
 	if pr.Type != "" && !paramTypes[pr.Type] {
 		return p.fail(n, "param %s: type %s is not known; there are %s", pr.Name, pr.Type, strings.Join(paramTypeNames(), ", "))
+	}
+	if pr.Type != "" && !commonParams[pr.Name] && slices.Contains(append(flagNames, "weights", "labels", "contract"), pr.Name) {
+		return p.fail(n, "param %s: a flag has that name; call it otherwise", pr.Name)
 	}
 	for _, other := range p.r.Params {
 		if other.Name == pr.Name {

@@ -8,7 +8,7 @@ import (
 )
 
 // writeMarkdown writes every section as a heading and a GitHub-flavoured table
-// with all columns and all digits. Text is escaped: no pipe, newline, HTML or
+// with all columns, numbers rounded as on the terminal. Text is escaped: no pipe, newline, HTML or
 // Markdown of a log takes effect. The stamp stands at the end as a list.
 func writeMarkdown(w *bufio.Writer, res *Result, opts WriteOptions) error {
 	if res.Title != "" {
@@ -19,7 +19,7 @@ func writeMarkdown(w *bufio.Writer, res *Result, opts WriteOptions) error {
 		if sec.Heading != "" {
 			w.WriteString("## " + mdText(sec.Heading) + "\n\n")
 		}
-		if err := writeMarkdownTable(w, sec); err != nil {
+		if err := writeMarkdownTable(w, sec, opts); err != nil {
 			return err
 		}
 		w.WriteByte('\n')
@@ -52,10 +52,14 @@ func mdLines(w *bufio.Writer, lines []string) {
 	}
 }
 
-func writeMarkdownTable(w *bufio.Writer, sec *Section) error {
+// writeMarkdownTable writes the rows as they come, once the first of them have
+// told how many decimals each column needs.
+func writeMarkdownTable(w *bufio.Writer, sec *Section, opts WriteOptions) error {
+	var cols []*tableColumn
 	rule := "|"
 	w.WriteByte('|')
 	for i := range sec.Columns {
+		cols = append(cols, &tableColumn{Column: &sec.Columns[i], index: i})
 		w.WriteString(" " + mdText(sec.Columns[i].Name) + " |")
 		if sec.Columns[i].numeric() {
 			rule += " ---: |"
@@ -64,23 +68,57 @@ func writeMarkdownTable(w *bufio.Writer, sec *Section) error {
 		}
 	}
 	w.WriteString("\n" + rule + "\n")
+	var sample [][]any
+	measured := false
+	flush := func() error {
+		for _, c := range cols {
+			c.setDecimals(sample, opts)
+		}
+		measured = true
+		for _, row := range sample {
+			if err := writeMarkdownRow(w, cols, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for row, err := range sec.Rows {
 		if err != nil {
 			return err
 		}
-		w.WriteByte('|')
-		for i, v := range row {
-			s, _ := plain(&sec.Columns[i], v)
-			if !sec.Columns[i].numeric() {
-				s = mdText(s)
+		if measured {
+			if err := writeMarkdownRow(w, cols, row); err != nil {
+				return err
 			}
-			w.WriteString(" " + s + " |")
+			continue
 		}
-		if err := w.WriteByte('\n'); err != nil {
-			return err
+		sample = append(sample, append([]any(nil), row...))
+		if len(sample) == tableSample {
+			if err := flush(); err != nil {
+				return err
+			}
 		}
 	}
+	if !measured {
+		return flush()
+	}
 	return nil
+}
+
+func writeMarkdownRow(w *bufio.Writer, cols []*tableColumn, row []any) error {
+	w.WriteByte('|')
+	for i, v := range row {
+		f, isFloat := v.(float64)
+		switch s, _ := plain(cols[i].Column, v); {
+		case isFloat:
+			w.WriteString(" " + roundFloat(f, cols[i].decimals) + " |")
+		case cols[i].numeric():
+			w.WriteString(" " + visible(s) + " |")
+		default:
+			w.WriteString(" " + mdText(s) + " |")
+		}
+	}
+	return w.WriteByte('\n')
 }
 
 // mdText escapes text so that Markdown shows it as it is, on one line.

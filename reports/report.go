@@ -71,6 +71,8 @@ type Statement struct {
 	Wide, Quiet []string
 	// Hide names columns that only the statements after a section see.
 	Hide []string
+	// Percent names columns that hold a share of 1.
+	Percent []string
 	// When maps a condition to the columns that stand only under it; the
 	// column "*" is the whole statement.
 	When map[string][]string

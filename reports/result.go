@@ -31,15 +31,24 @@ type Column struct {
 	// Wrap marks text that the terminal table breaks over several lines where
 	// it would cut other text.
 	Wrap bool
+	// Percent marks a share of 1 that a spreadsheet shows in percent and a
+	// chart puts on an axis from 0 to 100 %.
+	Percent bool
+	// Group marks a column that says which group a row belongs to; a chart
+	// without series= splits by those that vary.
+	Group bool
 }
 
 // Chart is the picture a section's header asks for.
 type Chart struct {
-	Type               string // line or bar
+	Type               string // line, bar or points
 	X, Y, Lower, Upper string // column names; Lower and Upper may be ""
 	Series             string // column that splits the lines, may be ""
 	Title              string
 	MoreY              []string // further y columns drawn as lines of their own
+	// Range is what the axis of y spans, lower end first; nil leaves it to the
+	// data, or 0 to 1 where y is a share.
+	Range *[2]float64
 }
 
 // Section is one table of a result.

@@ -28,8 +28,10 @@ func (r *runner) section(st Statement, cols []sql.Column, rows [][]any) Section 
 		wide := slices.Contains(st.Wide, c.Name) ||
 			slices.Contains(st.Quiet, c.Name) && allEmpty(rows, i) ||
 			r.isGroup(c.Name) && len(rows) > 0 && allSame(rows, i)
-		sec.Columns = append(sec.Columns, Column{Name: c.Name, Type: c.Type, Kind: Kind(c.Kind), Wide: wide})
+		sec.Columns = append(sec.Columns, Column{Name: c.Name, Type: c.Type, Kind: Kind(c.Kind), Wide: wide,
+			Percent: slices.Contains(st.Percent, c.Name) || shareName(c.Name), Group: r.isGroup(c.Name)})
 	}
+	markShares(sec.Columns)
 	out := make([][]any, len(rows))
 	for i, row := range rows {
 		out[i] = make([]any, len(keep))
@@ -45,6 +47,20 @@ func (r *runner) section(st Statement, cols []sql.Column, rows [][]any) Section 
 		}
 	}
 	return sec
+}
+
+// markShares marks the columns that are shares because they stand beside a rate
+// of passing: its mean, its gap, its intervals.
+func markShares(cols []Column) {
+	if !slices.ContainsFunc(cols, func(c Column) bool { return c.Name == "pass_hat_k" || c.Name == "rate" || c.Name == "pass_at_k" }) {
+		return
+	}
+	for i := range cols {
+		switch cols[i].Name {
+		case "mean", "gap", "lower", "upper", "fixed_lower", "fixed_upper", "mean_equal", "rate_low", "rate_high":
+			cols[i].Percent = true
+		}
+	}
 }
 
 // isGroup says whether a column is one of the grouping columns. Those that do

@@ -190,6 +190,20 @@ func layTable(sec *Section, rows [][]any, opts WriteOptions) *tableLayout {
 
 // measure finds decimals, heading and natural width of a column.
 func (c *tableColumn) measure(rows [][]any, opts WriteOptions) {
+	c.setDecimals(rows, opts)
+	for _, row := range rows {
+		for _, line := range c.lines(row) {
+			c.width = max(c.width, cells.StringWidth(line))
+		}
+	}
+	if c.Kind.elastic() {
+		c.width = min(c.width, tableText)
+	}
+	c.setHeading(rows, opts.Width)
+}
+
+// setDecimals finds how many decimals a column of Floats shows.
+func (c *tableColumn) setDecimals(rows [][]any, opts WriteOptions) {
 	c.decimals = opts.Decimals
 	if c.decimals == 0 {
 		c.decimals = 4
@@ -203,15 +217,6 @@ func (c *tableColumn) measure(rows [][]any, opts WriteOptions) {
 		}
 		c.decimals = need
 	}
-	for _, row := range rows {
-		for _, line := range c.lines(row) {
-			c.width = max(c.width, cells.StringWidth(line))
-		}
-	}
-	if c.Kind.elastic() {
-		c.width = min(c.width, tableText)
-	}
-	c.setHeading(rows, opts.Width)
 }
 
 // setHeading breaks the heading at underscores where the cells are narrower.

@@ -46,16 +46,36 @@ type form struct {
 	doc      string
 	// single: a stream of uniform rows that holds one section only.
 	single bool
-	write  func(*bufio.Writer, *Result, WriteOptions) error
+	// bare: it has no place for the stamp, which goes beside it.
+	bare bool
+	// picture: one chart, without a table.
+	picture bool
+	write   func(*bufio.Writer, *Result, WriteOptions) error
 }
 
 var forms = []form{
-	{"table", []string{".txt"}, "aligned columns for reading on a terminal, rounded", false, writeTable},
-	{"csv", []string{".csv"}, "comma-separated values, every digit kept", true, writeCSV},
-	{"json", []string{".json"}, "one JSON object with stamp, sections and rows", false, writeJSON},
-	{"ndjson", []string{".ndjson", ".jsonl"}, "one JSON object a row", true, writeNDJSON},
-	{"md", []string{".md", ".markdown"}, "Markdown tables", false, writeMarkdown},
-	{"xlsx", []string{".xlsx"}, "an Excel workbook, one sheet a section", false, writeXLSX},
+	{name: "table", suffixes: []string{".txt"}, write: writeTable,
+		doc: "aligned columns for reading on a terminal, rounded"},
+	{name: "csv", suffixes: []string{".csv"}, write: writeCSV, single: true, bare: true,
+		doc: "comma-separated values, every digit kept"},
+	{name: "json", suffixes: []string{".json"}, write: writeJSON,
+		doc: "one JSON object with stamp, sections and rows"},
+	{name: "ndjson", suffixes: []string{".ndjson", ".jsonl"}, write: writeNDJSON, single: true, bare: true,
+		doc: "one JSON object a row"},
+	{name: "md", suffixes: []string{".md", ".markdown"}, write: writeMarkdown,
+		doc: "Markdown tables"},
+	{name: "html", suffixes: []string{".html", ".htm"}, write: writeHTML,
+		doc: "one page with charts that needs no network"},
+	{name: "xlsx", suffixes: []string{".xlsx"}, write: writeXLSX,
+		doc: "an Excel workbook, one sheet a section"},
+	{name: "parquet", suffixes: []string{".parquet"}, write: writeParquet, single: true,
+		doc: "a Parquet file of typed columns"},
+	{name: "arrow", suffixes: []string{".arrow", ".feather"}, write: writeArrow, single: true,
+		doc: "an Arrow IPC file of typed columns"},
+	{name: "chart.svg", suffixes: []string{".svg"}, write: writeChartSVG, picture: true,
+		doc: "one section's chart, to scale"},
+	{name: "chart.png", suffixes: []string{".png"}, write: writeChartPNG, picture: true,
+		doc: "one section's chart as a picture of dots"},
 }
 
 // Forms lists the names of the output forms.
@@ -122,7 +142,7 @@ func Write(w io.Writer, formName string, res *Result, opts WriteOptions) error {
 	if err := bw.Flush(); err != nil {
 		return err
 	}
-	writeMessages(res, f.single, opts)
+	writeMessages(res, f.single, f.bare, opts)
 	return nil
 }
 
@@ -144,24 +164,22 @@ func (r *Result) CheckSection(name string) error {
 
 // writeMessages says what is not data: the stamp (where the form has no place
 // for it), which sections were left out, and the warnings.
-func writeMessages(res *Result, single bool, opts WriteOptions) {
+func writeMessages(res *Result, single, bare bool, opts WriteOptions) {
 	if opts.Messages == nil {
 		return
 	}
-	if single {
-		if res.Stamp != nil {
-			if b, err := json.Marshal(res.Stamp); err == nil {
-				message(opts.Messages, "stamp: "+string(b))
-			}
+	if bare && res.Stamp != nil {
+		if b, err := json.Marshal(res.Stamp); err == nil {
+			message(opts.Messages, "stamp: "+string(b))
 		}
-		if opts.Section == "" && len(res.Sections) > 1 {
-			var rest []string
-			for _, s := range res.Sections[1:] {
-				rest = append(rest, s.Name)
-			}
-			message(opts.Messages, fmt.Sprintf("only section %s is shown; --section NAME picks another: %s",
-				res.Sections[0].Name, strings.Join(rest, ", ")))
+	}
+	if single && opts.Section == "" && len(res.Sections) > 1 {
+		var rest []string
+		for _, s := range res.Sections[1:] {
+			rest = append(rest, s.Name)
 		}
+		message(opts.Messages, fmt.Sprintf("only section %s is shown; --section NAME picks another: %s",
+			res.Sections[0].Name, strings.Join(rest, ", ")))
 	}
 	for _, s := range res.Warnings {
 		message(opts.Messages, "warning: "+s)

@@ -39,8 +39,7 @@ func WriteOutputs(res *Result, outs []Output, opts WriteOptions) (written []stri
 	}
 	messages := opts.Messages
 	opts.Messages = nil
-	stamped := false // on the messages' stream
-	sinks, files, err := openSinks(res, outs, opts, &stamped)
+	sinks, files, err := openSinks(res, outs, opts)
 	defer func() {
 		for _, f := range files {
 			f.discard()
@@ -62,7 +61,11 @@ func WriteOutputs(res *Result, outs []Output, opts WriteOptions) (written []stri
 	for _, s := range found {
 		message(messages, s)
 	}
-	writeMessages(res, stamped, opts)
+	single, bare := false, false // of those on a stream
+	for _, s := range sinks {
+		single, bare = single || s.stream && s.form.single, bare || s.stream && s.form.bare
+	}
+	writeMessages(res, single, bare, opts)
 	return written, nil
 }
 
@@ -71,17 +74,22 @@ type sink struct {
 	form    *form
 	w       io.Writer
 	section string
+	stream  bool // no file of the user's naming
 }
 
-func openSinks(res *Result, outs []Output, opts WriteOptions, stamped *bool) (sinks []sink, files []*outFile, err error) {
+func openSinks(res *Result, outs []Output, opts WriteOptions) (sinks []sink, files []*outFile, err error) {
 	for _, out := range outs {
 		f, err := lookForm(out.Form)
 		if err != nil {
 			return nil, files, err
 		}
+		if f.picture {
+			if _, err := charted(res, opts); err != nil {
+				return nil, files, err
+			}
+		}
 		if out.Path == "" {
-			*stamped = *stamped || f.single
-			sinks = append(sinks, sink{f, out.W, opts.Section})
+			sinks = append(sinks, sink{f, out.W, opts.Section, true})
 			continue
 		}
 		paths := map[string]string{opts.Section: out.Path}
@@ -100,9 +108,9 @@ func openSinks(res *Result, outs []Output, opts WriteOptions, stamped *bool) (si
 				return nil, files, err
 			}
 			files = append(files, file)
-			sinks = append(sinks, sink{f, file, name})
+			sinks = append(sinks, sink{f, file, name, false})
 		}
-		if f.single && res.Stamp != nil {
+		if f.bare && res.Stamp != nil {
 			file, err := stampFile(out.Path, res.Stamp)
 			if err != nil {
 				return nil, files, err

@@ -20,10 +20,12 @@ const (
 	xlsxMinYear = 1900
 	xlsxMaxWide = 60
 	xlsxSample  = 500
+	xlsxFont    = "Calibri"
 )
 
-// writeXLSX writes a workbook: a sheet a section, then a sheet "stamp" with
-// what stands around the tables. Cells are typed, numbers with 15 digits; text is never a formula;
+// writeXLSX writes a workbook: for a report a sheet "index" with what stands
+// around the tables and links, a sheet a section, a sheet "charts" with native
+// charts where sections have any, and a sheet "stamp". Cells are typed, numbers with 15 digits; text is never a formula;
 // NULL is empty; NaN, infinities, integers of more than 15 digits and dates
 // before 1900 are text. The same result gives the same bytes.
 func writeXLSX(w *bufio.Writer, res *Result, opts WriteOptions) error {
@@ -37,12 +39,8 @@ func writeXLSX(w *bufio.Writer, res *Result, opts WriteOptions) error {
 	if err := x.makeStyles(); err != nil {
 		return fmt.Errorf("writing the workbook's styles: %w", err)
 	}
-	for _, sec := range wanted(res, opts, false) {
-		if err := x.section(sec); err != nil {
-			return err
-		}
-	}
-	if err := x.stamp(res); err != nil {
+	secs := wanted(res, opts, false)
+	if err := x.sections(res, secs); err != nil {
 		return err
 	}
 	if err := x.finish(res); err != nil {
@@ -61,7 +59,46 @@ type xlsxBook struct {
 	limit    int // rows a sheet, header included
 	names    []string
 	styles   map[string]int
+	tones    map[string]int // conditional styles
+	written  []xlsxWritten
 	cutCells int
+}
+
+// xlsxWritten is a section that stands in the workbook.
+type xlsxWritten struct {
+	sec    *Section
+	sheets []string
+	rows   int
+	chart  *chartData // nil without one
+}
+
+// sections writes every sheet in order.
+func (x *xlsxBook) sections(res *Result, secs []*Section) error {
+	index := res.Stamp != nil || len(secs) > 1
+	if index {
+		if _, err := x.addSheet("index"); err != nil {
+			return err
+		}
+	}
+	for _, sec := range secs {
+		if err := x.section(sec, res.Stamp); err != nil {
+			return err
+		}
+	}
+	charts, err := x.charts()
+	if err != nil {
+		return fmt.Errorf("writing the workbook's charts: %w", err)
+	}
+	if err := x.stamp(res); err != nil {
+		return err
+	}
+	if !index {
+		return nil
+	}
+	if err := x.index(res, charts); err != nil {
+		return fmt.Errorf("writing the workbook's index: %w", err)
+	}
+	return nil
 }
 
 func (x *xlsxBook) makeStyles() error {
@@ -73,7 +110,7 @@ func (x *xlsxBook) makeStyles() error {
 	}
 	format := func(s string) *excelize.Style { return &excelize.Style{CustomNumFmt: &s} }
 	header := &excelize.Style{
-		Font:      &excelize.Font{Bold: true, Color: "FFFFFF"},
+		Font:      &excelize.Font{Family: xlsxFont, Size: 11, Bold: true, Color: "FFFFFF"},
 		Fill:      excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"2F4B6E"}},
 		Alignment: &excelize.Alignment{Vertical: "center", WrapText: true},
 		Border:    []excelize.Border{{Type: "bottom", Color: "000000", Style: 1}},
@@ -84,22 +121,41 @@ func (x *xlsxBook) makeStyles() error {
 	}{
 		{"header", header},
 		{"int", format("0")},
+		{"general", format("General")},
 		{"decimal", format("0.0000")},
 		{"percent", format("0.0%")},
 		{"date", format("yyyy-mm-dd")},
 		{"time", format("yyyy-mm-dd hh:mm:ss")},
 		{"text", format("@")},
-		{"key", &excelize.Style{Font: &excelize.Font{Bold: true}}},
+		{"key", &excelize.Style{Font: &excelize.Font{Family: xlsxFont, Size: 11, Bold: true}, Alignment: &excelize.Alignment{Vertical: "top"}}},
+		{"title", &excelize.Style{Font: &excelize.Font{Family: xlsxFont, Size: 16, Bold: true}}},
+		{"said", &excelize.Style{Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}}},
+		{"quiet", &excelize.Style{Font: &excelize.Font{Family: xlsxFont, Size: 11, Color: "5A6372"}, Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"}}},
+		{"warning", &excelize.Style{Font: &excelize.Font{Family: xlsxFont, Size: 11, Color: "6B3D00"}, Alignment: &excelize.Alignment{WrapText: true, Vertical: "top"},
+			Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"FFF1D6"}}}},
+		{"link", &excelize.Style{Font: &excelize.Font{Family: xlsxFont, Size: 11, Color: "005F96", Underline: "single"}}},
 	} {
 		if err := add(s.name, s.style); err != nil {
 			return err
 		}
 	}
+	x.tones = map[string]int{}
+	for _, t := range []struct{ tone, ink, paper string }{
+		{toneGood, "00513A", "DDF1E9"}, {toneBad, "8A2F00", "FCE3D5"}, {toneMid, "5A4100", "FBEFC9"},
+	} {
+		id, err := x.f.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: t.ink},
+			Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{t.paper}}})
+		if err != nil {
+			return err
+		}
+		x.tones[t.tone] = id
+	}
 	return nil
 }
 
-// sheet starts a sheet under a valid name that no other sheet has.
-func (x *xlsxBook) sheet(name string) (*excelize.StreamWriter, string, error) {
+// addSheet adds a sheet under a valid name that no other sheet has, set up to
+// be printed on landscape pages as wide as one page.
+func (x *xlsxBook) addSheet(name string) (string, error) {
 	name = sheetName(name, x.names)
 	var err error
 	if len(x.names) == 0 {
@@ -108,25 +164,53 @@ func (x *xlsxBook) sheet(name string) (*excelize.StreamWriter, string, error) {
 		_, err = x.f.NewSheet(name)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("adding the sheet %q: %w", name, err)
+		return "", fmt.Errorf("adding the sheet %q: %w", name, err)
 	}
 	x.names = append(x.names, name)
+	if err := x.page(name); err != nil {
+		return "", fmt.Errorf("setting up the pages of the sheet %q: %w", name, err)
+	}
+	return name, nil
+}
+
+// sheet adds a sheet that is written as a stream, its first row on every page.
+func (x *xlsxBook) sheet(name string) (*excelize.StreamWriter, string, error) {
+	name, err := x.addSheet(name)
+	if err != nil {
+		return nil, "", err
+	}
+	err = x.f.SetDefinedName(&excelize.DefinedName{Name: "_xlnm.Print_Titles", RefersTo: quoteSheet(name) + "!$1:$1", Scope: name})
+	if err != nil {
+		return nil, "", fmt.Errorf("setting the title rows of the sheet %q: %w", name, err)
+	}
 	sw, err := x.f.NewStreamWriter(name)
 	return sw, name, err
 }
 
 // section writes a section; what does not fit on one sheet goes on the next.
-func (x *xlsxBook) section(sec *Section) error {
+func (x *xlsxBook) section(sec *Section, stamp *Stamp) error {
 	if len(sec.Columns) > xlsxMaxCols {
 		return fmt.Errorf("section %s has %d columns, more than the %d of an Excel sheet", sec.Name, len(sec.Columns), xlsxMaxCols)
 	}
 	var sw *xlsxSheet
 	var sample [][]any
+	told := xlsxWritten{sec: sec}
+	chart, lacks := newChart(sec, stamp)
+	if lacks != "" {
+		x.opts.warn(lacks)
+	}
 	start := func() (err error) {
 		sw, err = x.startSheet(sec, sample)
+		if err == nil {
+			told.sheets = append(told.sheets, sw.name)
+		}
 		return err
 	}
 	put := func(row []any) error {
+		told.rows++
+		if chart != nil {
+			chart.add(row)
+		}
 		if sw.row == x.limit {
 			if err := sw.close(); err != nil {
 				return err
@@ -160,6 +244,12 @@ func (x *xlsxBook) section(sec *Section) error {
 			return err
 		}
 	}
+	if chart != nil {
+		if chart.finish(); !chart.empty() {
+			told.chart = chart
+		}
+	}
+	x.written = append(x.written, told)
 	return sw.close()
 }
 
@@ -182,6 +272,8 @@ type xlsxSheet struct {
 	sw   *excelize.StreamWriter
 	name string
 	row  int // rows written
+	// said are the verdicts seen in each toned column, by their place in tones.
+	said map[int]map[int]bool
 }
 
 func (x *xlsxBook) startSheet(sec *Section, sample [][]any) (*xlsxSheet, error) {
@@ -208,7 +300,7 @@ func (x *xlsxBook) startSheet(sec *Section, sample [][]any) (*xlsxSheet, error) 
 	if err := freezeHeader(sw); err != nil {
 		return nil, err
 	}
-	return &xlsxSheet{book: x, sec: sec, sw: sw, name: name, row: 1}, sw.SetRow("A1", header)
+	return &xlsxSheet{book: x, sec: sec, sw: sw, name: name, row: 1, said: map[int]map[int]bool{}}, sw.SetRow("A1", header)
 }
 
 func freezeHeader(sw *excelize.StreamWriter) error {
@@ -226,6 +318,9 @@ func (s *xlsxSheet) put(row []any) error {
 	out := make([]any, len(row))
 	for i, v := range row {
 		out[i] = s.book.cell(&s.sec.Columns[i], v)
+		if text, ok := v.(string); ok {
+			s.hear(i, text)
+		}
 	}
 	return s.sw.SetRow(fmt.Sprintf("A%d", s.row), out)
 }
@@ -239,6 +334,9 @@ func (s *xlsxSheet) close() error {
 		if err := s.book.f.AutoFilter(s.name, "A1:"+last, nil); err != nil {
 			return err
 		}
+	}
+	if err := s.color(); err != nil {
+		return err
 	}
 	return s.sw.Flush()
 }
@@ -256,7 +354,7 @@ func (x *xlsxBook) cell(col *Column, v any) any {
 		}
 	case float64:
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			return excelize.Cell{Value: excelFloat(v), StyleID: x.styles[floatStyle(col.Name)]}
+			return excelize.Cell{Value: excelFloat(v), StyleID: x.styles[floatStyle(col)]}
 		}
 	case time.Time:
 		if y := v.UTC().Year(); y >= xlsxMinYear+1 && y <= 9999 {
@@ -267,7 +365,7 @@ func (x *xlsxBook) cell(col *Column, v any) any {
 		}
 	case string:
 		if f, ok := shortDecimal(col, v); ok {
-			return excelize.Cell{Value: f, StyleID: x.styles["decimal"]}
+			return excelize.Cell{Value: f, StyleID: x.styles[floatStyle(col)]}
 		}
 	}
 	s, _ := plain(col, v)
@@ -275,8 +373,8 @@ func (x *xlsxBook) cell(col *Column, v any) any {
 }
 
 // floatStyle shows shares as percent and every other number with decimals.
-func floatStyle(name string) string {
-	if name == "share" || strings.HasPrefix(name, "share_") || strings.HasSuffix(name, "_share") {
+func floatStyle(col *Column) string {
+	if col.share() {
 		return "percent"
 	}
 	return "decimal"

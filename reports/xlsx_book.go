@@ -1,13 +1,7 @@
 package reports
 
 import (
-	"archive/zip"
-	"bytes"
-	"compress/flate"
 	"fmt"
-	"hash/crc32"
-	"io"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,23 +63,6 @@ func (x *xlsxBook) stamp(res *Result) error {
 	if err != nil {
 		return err
 	}
-	var lines [][2]string
-	add := func(key string, texts ...string) {
-		for _, s := range texts {
-			if s != "" {
-				lines = append(lines, [2]string{key, s})
-			}
-		}
-	}
-	add("title", res.Title)
-	add("head", res.Head...)
-	for i := range res.Sections {
-		add("note on "+res.Sections[i].Name, res.Sections[i].Notes...)
-	}
-	add("warning", res.Warnings...)
-	if res.Stamp != nil {
-		lines = append(lines, stampLines(res.Stamp)...)
-	}
 	if err := sw.SetColWidth(1, 1, 28); err != nil {
 		return err
 	}
@@ -99,7 +76,7 @@ func (x *xlsxBook) stamp(res *Result) error {
 	if err := sw.SetRow("A1", header); err != nil {
 		return err
 	}
-	for i, kv := range lines {
+	for i, kv := range stampText(res) {
 		row := []any{excelize.Cell{Value: x.text(kv[0]), StyleID: x.styles["key"]}, excelize.Cell{Value: x.text(kv[1]), StyleID: x.styles["text"]}}
 		if err := sw.SetRow(fmt.Sprintf("A%d", i+2), row); err != nil {
 			return err
@@ -119,80 +96,4 @@ func (x *xlsxBook) finish(res *Result) error {
 	at := made.Format(time.RFC3339)
 	return x.f.SetDocProps(&excelize.DocProperties{Creator: "passhat", LastModifiedBy: "passhat",
 		Title: visible(cutBytes(res.Title, 255)), Created: at, Modified: at})
-}
-
-// sortedZip collects compressed entries and writes them in the order of their
-// names, without times: excelize hands over its sheets in random order.
-type sortedZip struct {
-	w       io.Writer
-	entries map[string]*zipEntry
-}
-
-type zipEntry struct {
-	data bytes.Buffer
-	flat *flate.Writer
-	crc  uint32
-	size uint64
-}
-
-func newSortedZip(w io.Writer) excelize.ZipWriter {
-	return &sortedZip{w: w, entries: map[string]*zipEntry{}}
-}
-
-func (e *zipEntry) Write(p []byte) (int, error) {
-	e.crc = crc32.Update(e.crc, crc32.IEEETable, p)
-	e.size += uint64(len(p))
-	return e.flat.Write(p)
-}
-
-func (z *sortedZip) Create(name string) (io.Writer, error) {
-	e := &zipEntry{}
-	var err error
-	e.flat, err = flate.NewWriter(&e.data, flate.DefaultCompression)
-	z.entries[name] = e
-	return e, err
-}
-
-// AddFS is part of excelize's interface; a workbook without attachments never
-// calls it.
-func (z *sortedZip) AddFS(fsys fs.FS) error {
-	return fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := fs.ReadFile(fsys, path)
-		if err != nil {
-			return err
-		}
-		w, err := z.Create(path)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(b)
-		return err
-	})
-}
-
-func (z *sortedZip) Close() error {
-	names := make([]string, 0, len(z.entries))
-	for name := range z.entries {
-		names = append(names, name)
-	}
-	slices.Sort(names) // [Content_Types].xml comes first, as readers expect
-	zw := zip.NewWriter(z.w)
-	for _, name := range names {
-		e := z.entries[name]
-		if err := e.flat.Close(); err != nil {
-			return err
-		}
-		w, err := zw.CreateRaw(&zip.FileHeader{Name: name, Method: zip.Deflate, CRC32: e.crc,
-			CompressedSize64: uint64(e.data.Len()), UncompressedSize64: e.size})
-		if err != nil {
-			return err
-		}
-		if _, err := e.data.WriteTo(w); err != nil {
-			return err
-		}
-	}
-	return zw.Close()
 }

@@ -26,7 +26,7 @@ func open(t *testing.T, b []byte) *excelize.File {
 func TestXLSX(t *testing.T) {
 	var msg bytes.Buffer
 	f := open(t, write(t, "xlsx", reports.WriteOptions{Messages: &msg}))
-	if d := cmp.Diff([]string{"tasks", "Sums__1_", "stamp"}, f.GetSheetList()); d != "" {
+	if d := cmp.Diff([]string{"index", "tasks", "Sums__1_", "charts", "stamp"}, f.GetSheetList()); d != "" {
 		t.Errorf("sheets: %s", d)
 	}
 	raw := excelize.Options{RawCellValue: true}
@@ -54,7 +54,7 @@ func TestXLSX(t *testing.T) {
 			t.Errorf("%s: cell type %v, want %v", cell, got, want)
 		}
 	}
-	shown := map[string]string{"B3": "1", "C3": "0.1429", "E3": "2026-11-30 04:45:14", "F3": "2026-01-02", "G3": "123456789012345678901234567890"}
+	shown := map[string]string{"B3": "1", "C3": "14.3%", "E3": "2026-11-30 04:45:14", "F3": "2026-01-02", "G3": "123456789012345678901234567890"}
 	for cell, want := range shown {
 		if got, _ := f.GetCellValue("tasks", cell); got != want {
 			t.Errorf("%s shows %q, want %q", cell, got, want)
@@ -130,13 +130,13 @@ func TestXLSXSplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := open(t, b.Bytes())
-	want := []string{"longlonglonglonglonglonglonglon", "longlonglonglonglonglonglon (2)", "longlonglonglonglonglonglon (3)", "history_", "stamp"}
+	want := []string{"index", "longlonglonglonglonglonglonglon", "longlonglonglonglonglonglon (2)", "longlonglonglonglonglonglon (3)", "history_", "stamp"}
 	if d := cmp.Diff(want, f.GetSheetList()); d != "" {
 		t.Fatalf("sheets: %s", d)
 	}
 	next := 0
 	for i, n := range []int{600, 600, 1} {
-		got, err := f.GetRows(want[i])
+		got, err := f.GetRows(want[i+1])
 		if err != nil {
 			t.Fatal(err)
 		}
