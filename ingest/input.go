@@ -163,7 +163,8 @@ func stem(name string) string {
 		ext := filepath.Ext(base)
 		switch strings.ToLower(ext) {
 		case ".gz", ".zst", ".zstd", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".log",
-			".parquet", ".arrow", ".arrows", ".ipc", ".feather", ".eval", ".xml", ".yaml", ".yml", ".db", ".sqlite", ".zip":
+			".parquet", ".arrow", ".arrows", ".ipc", ".feather", ".eval", ".xml", ".yaml", ".yml", ".db", ".sqlite", ".zip",
+			".jsonl_results", ".eval_results":
 			if trimmed := strings.TrimSuffix(base, ext); trimmed != "" {
 				base = trimmed
 				continue

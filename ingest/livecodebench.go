@@ -21,19 +21,21 @@ var liveCodeBench = Format{
 	Name:       "livecodebench",
 	Doc:        "LiveCodeBench: …_eval_all.json with graded samples, or the leaderboard's performances",
 	Version:    1,
-	Recognised: "a JSON list whose first element has question_id and graded_list; or an object whose list performances has question_id, model and pass@1",
+	Recognised: "a JSON list whose first element has question_id and graded_list, or code_list and output_list; or an object whose list performances has question_id, model and pass@1",
 	Match:      matchLiveCodeBench,
 	Read:       readLiveCodeBench,
 	Fields: []FieldDoc{
-		{"suite", "", "livecodebench"},
-		{"run_id", "", "none in the log"},
+		{"suite", "file name", "livecodebench; livecodebench-SCENARIO for scenarios other than codegeneration"},
+		{"run_id", "", "none in the log; of rates file name and model, since each model is a run of its own"},
 		{"task_id", "[].question_id, performances[].question_id", ""},
 		{"trial", "index in graded_list", "order; of a rate the trials are made"},
 		{"planned_trials", "file name", "N of Scenario.codegeneration_N_TEMPERATURE_eval_all.json"},
 		{"passed", "[].graded_list[]", "of a rate the first pass@1 · n / 100 of n"},
 		{"pass_rule", "", "log: graded_list, or log: pass@1"},
+		{"variant", "[].test_id", "test output prediction"},
+		{"output_hash", "[].code_list[]", ""},
 		{"shape", "[].difficulty, performances[].difficulty", ""},
-		{"error_type", "[].metadata[].error_code", "-3 timeout, -5 scorer (the test runner itself failed; LiveCodeBench grades it as failed)"},
+		{"error_type", "[].metadata[].error_code", "-3 timeout, -5 scorer (the test runner itself failed; LiveCodeBench grades it as failed), -1 and -4 other; -2 is a wrong answer, no error"},
 		{"model", "folder, performances[].model", "the folder in which …_eval_all.json lies; --set overrides"},
 		{"temperature", "file name", ""},
 		{"extra", "", "platform, contest_id, contest_date (date), question_title, error_code, sample, model_name"},
@@ -41,7 +43,8 @@ var liveCodeBench = Format{
 	Notes: []string{
 		"the leaderboard's file has rates in percent, not samples: n = 10 is assumed where every rate is a multiple of 10, and said; other rates are refused",
 		"pass@1 of each problem is compared with its graded samples; a resumed evaluation can leave them apart",
-		"…_eval.json holds results by test case, not by problem: read …_eval_all.json instead",
+		"of rates only the counts are real: which of the n trials passed is made up, so that order effects cannot be read from them",
+		"…_eval.json (aggregates) and files without graded_list (not evaluated) are refused with the reason: read …_eval_all.json instead",
 		"it cannot know: model (but by the folder), times, tokens, cost",
 	},
 }
@@ -53,7 +56,7 @@ func matchLiveCodeBench(p *Probe) Match {
 	i := skipSpace(b, 0)
 	if i < len(b) && b[i] == '[' {
 		keys := headKeys(b, skipSpace(b, i+1))
-		if keys["question_id"] && (keys["graded_list"] || keys["code_list"] && keys["output_list"]) {
+		if keys["question_id"] && (keys["graded_list"] || keys["code_list"] && keys["output_list"]) || keys[livePass] && keys["detail"] {
 			return Specific
 		}
 		return NoMatch
@@ -102,6 +105,9 @@ func liveBase(in *Input) store.Trial {
 	if in.Path != "" {
 		t.Model = filepath.Base(filepath.Dir(in.Path))
 	}
+	if m[1] != "codegeneration" {
+		t.Suite += "-" + m[1]
+	}
 	var o jsonObject
 	o.text("scenario", m[1])
 	o.num("temperature", t.Temperature)
@@ -116,7 +122,7 @@ func readLiveSamples(ctx context.Context, in *Input, opt *Options, yield func(*s
 		return err
 	}
 	defer rc.Close()
-	base, s, apart := liveBase(in), newArrayStream(rc, opt.maxRow()), int64(0)
+	base, s, apart, evaluated := liveBase(in), newArrayStream(rc, opt.maxRow()), int64(0), false
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -130,6 +136,9 @@ func readLiveSamples(ctx context.Context, in *Input, opt *Options, yield func(*s
 			if apart > 0 {
 				in.Note("%s of %s: pass@1 differs from the share of graded samples that passed; the samples count", plural(apart, "problem"), in.Stem)
 			}
+			if s.index >= 0 && !evaluated {
+				return notALog(in, "none of its problems has a graded_list: it was not evaluated; ingest the file that ends in _eval_all.json")
+			}
 			return nil
 		case err == errArrayCut:
 			if s.rerr != nil {
@@ -142,6 +151,10 @@ func readLiveSamples(ctx context.Context, in *Input, opt *Options, yield func(*s
 		case err != nil:
 			return streamError(in, s, err)
 		default:
+			if s.index == 0 && liveAggregates(elem) {
+				return notALog(in, "this holds LiveCodeBench's aggregates: ingest the file that ends in _eval_all.json")
+			}
+			evaluated = evaluated || hasGraded(elem)
 			var differs bool
 			if bad, differs = liveProblem(in, base, at, elem, yield); bad == errLiveStopped {
 				return errStopped
@@ -152,6 +165,16 @@ func readLiveSamples(ctx context.Context, in *Input, opt *Options, yield func(*s
 			return errStopped
 		}
 	}
+}
+
+func liveAggregates(elem []byte) bool {
+	v, _ := JSONValue(elem)
+	return v.get("detail").Kind == Object && v.get("question_id").Kind == Null
+}
+
+func hasGraded(elem []byte) bool {
+	v, _ := JSONValue(elem)
+	return v.get("graded_list").Kind != Null
 }
 
 // errLiveStopped says that the consumer has had enough.
@@ -176,6 +199,8 @@ func liveProblem(in *Input, base store.Trial, at string, elem []byte, yield func
 	}
 	var notes []Value
 	v.get("metadata").eachElement(func(_ int, m Value) bool { notes = append(notes, m); return len(notes) < maxCount })
+	var codes []Value
+	v.get("code_list").eachElement(func(_ int, c Value) bool { codes = append(codes, c); return len(codes) < maxCount })
 	n, passes, stopped := 0, 0, false
 	graded.eachElement(func(i int, g Value) bool {
 		place := at + ".graded_list[" + strconv.Itoa(i) + "]"
@@ -185,10 +210,12 @@ func liveProblem(in *Input, base store.Trial, at string, elem []byte, yield func
 		}
 		t := newTrial(base, place, elem)
 		mixHash(&t, i)
-		t.TaskID, t.Shape = id, v.get("difficulty").words()
-		if t.Passed = g.truth(); t.Passed.OK {
-			t.PassRule = "log: graded_list"
-		} else if g.Kind != Null {
+		t.TaskID, t.Shape, t.Variant = id, v.get("difficulty").words(), v.get("test_id").words()
+		t.ScoreName, t.PassRule = "graded_list", "log: graded_list"
+		if i < len(codes) && codes[i].Kind == String {
+			t.OutputHash = string(hex16(codes[i].Text))
+		}
+		if t.Passed = g.truth(); !t.Passed.OK && g.Kind != Null {
 			bad = NewSyntaxError(in, 0, place, "found "+quoteShort(g.Text)+", true or false is wanted", g.Text)
 			return false
 		}
@@ -221,6 +248,8 @@ func liveError(t *store.Trial, v Value, extra *jsonObject) {
 		t.ErrorType = "timeout"
 	case -5:
 		t.ErrorType = "scorer"
+	case -1, -4:
+		t.ErrorType = "other"
 	default:
 		return
 	}
@@ -298,7 +327,8 @@ func liveRate(in *Input, names map[string]string, at string, v Value, yield func
 	extra.keep("platform", v.get("platform"))
 	extra.keep("date", v.get("date"))
 	extra.text("model_name", names[t.Model])
-	t.Extra, t.PassRule = extra.String(), "log: pass@1"
+	t.Extra, t.ScoreName, t.PassRule = extra.String(), livePass, "log: pass@1"
+	t.RunID, t.RunMade = in.Stem+"/"+t.Model, true
 	passes := int(math.Round(rate.V * liveRateTrials / 100))
 	for i := range liveRateTrials {
 		one := t

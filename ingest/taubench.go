@@ -47,7 +47,8 @@ var tauBench = Format{
 		"the time in the file name has neither year nor zone: it is kept as extra.file_time, run_at comes from the file's time",
 		"task numbers of airline and retail overlap: where the file name has neither word, keep them apart by --suite",
 		"a file that was cut while being written keeps its whole trials; the broken last one is a reject",
-		"repeated --task-ids write the same task and trial twice: same verdict counts once, another verdict is refused",
+		"repeated --task-ids write the same task and trial twice: both are counted, as tau-bench does, and that is said",
+		"how many trials were planned is not in the file: a task with fewer trials than others is named, and so are tasks of the range in the file name that are absent; tau-bench's own pass^k takes missing trials as failed",
 	},
 }
 
@@ -110,6 +111,8 @@ type tauReader struct {
 
 	fields, inner []field
 	scratch       []byte
+
+	seen tauSeen
 }
 
 func newTauReader(in *Input) *tauReader {
@@ -158,6 +161,7 @@ func readTauBench(ctx context.Context, in *Input, opts *Options) iter.Seq2[*stor
 			var long *elementTooLong
 			switch {
 			case err == io.EOF:
+				r.notes()
 				return
 			case err == errArrayCut:
 				if s.rerr == nil {
@@ -206,6 +210,7 @@ func (r *tauReader) trial(pos string, elem []byte) (*store.Trial, *SyntaxError) 
 		return nil, bad("", "found text behind the element")
 	}
 	t := r.base
+	t.PassRule, t.ScoreName = tauPassRule, "reward"
 	h := xxh3.Hash128(elem)
 	t.RowHash, t.SourceRow = h.Bytes(), pos
 	scores, extra := jsonObject{}, jsonObject{}
@@ -243,6 +248,7 @@ func (r *tauReader) trial(pos string, elem []byte) (*store.Trial, *SyntaxError) 
 		extra.raw("file_time", appendJSONText(nil, r.time))
 	}
 	t.Scores, t.Extra = scores.String(), extra.String()
+	r.seen.add(&t)
 	return &t, nil
 }
 
@@ -260,7 +266,6 @@ func (r *tauReader) reward(t *store.Trial, v Value, scores *jsonObject) string {
 		return ""
 	}
 	t.Score, t.Passed = store.Some(x), store.Some(math.Abs(x-1) <= 1e-6)
-	t.PassRule, t.ScoreName = tauPassRule, "reward"
 	scores.raw("reward", appendNumber(nil, v.Text))
 	return ""
 }

@@ -210,3 +210,24 @@ func FuzzTauBench(f *testing.F) {
 		}
 	})
 }
+
+// TestTauBenchNotes: what is missing or double compared with other tasks and
+// the file's name.
+func TestTauBenchNotes(t *testing.T) {
+	row := func(task, trial string) string {
+		return `{"task_id": ` + task + `, "reward": 1.0, "info": {}, "traj": [], "trial": ` + trial + `}`
+	}
+	path := t.TempDir() + "/act-vela-2-0.0_range_3-7_user-vela-2-llm_0514123000.json"
+	writeText(t, path, "["+strings.Join([]string{row("3", "0"), row("4", "0"), row("3", "1"), row("3", "1"), row("10", "0"), row("10", "1")}, ",")+"]")
+	text := ingestNotes(t, path, ingest.Options{})
+	for _, want := range []string{
+		"1 task with fewer than the 2 trials that the file has of others: 4 (1)",
+		"more than one row of the same task and trial, all counted as tau-bench does: task 3, trial 1",
+		"2 of the 4 tasks of range 3-7 in the file's name are absent: 5, 6",
+		"6 rows read = 6 stored",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, text)
+		}
+	}
+}
