@@ -46,33 +46,17 @@ listed AS (
 		list(value ORDER BY suite, task_id) AS vals, list(weight ORDER BY suite, task_id) AS weights, list(coalesce(shape, '') ORDER BY suite, task_id) AS clusters
 	FROM task GROUP BY group_no, k
 ),
--- Stratified: SE² = Σ (W_g/W)² SE_g², NULL if a shape has a single task.
-stratum AS (
-	SELECT group_no, k, coalesce(shape, '') AS shape, mean_se(list(value ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)) AS m,
-		list_sum(list(weight ORDER BY suite, task_id) FILTER (value IS NOT NULL)) AS w
-	FROM task GROUP BY group_no, k, coalesce(shape, '')
-),
-strata AS (
-	SELECT group_no, k, CASE WHEN count(*) = count(m.se) THEN sqrt(list_sum(list(w * w * m.se * m.se ORDER BY shape))) / list_sum(list(w ORDER BY shape)) END AS se
-	FROM stratum WHERE w > 0 GROUP BY group_no, k
-),
--- t quantile of T − G degrees of freedom: the interval of any T − G + 1 values
--- with spread is that many standard errors wide.
 estimated AS (
-	SELECT l.*, s.se AS strata_se, pass_ci(vals, weights, NULL, $conf::DOUBLE) AS plain,
-		cluster_se(vals, weights, clusters, 'CR1', $conf::DOUBLE) AS cr1, pass_ci(vals, weights, clusters, $conf::DOUBLE) AS cr2,
-		mean_se(range(CASE WHEN tasks > shapes THEN tasks - shapes + 1 ELSE 0 END)::DOUBLE[], NULL, $conf::DOUBLE) AS gauge
-	FROM listed AS l JOIN strata AS s ON s.group_no = l.group_no AND s.k = l.k
+	SELECT *, pass_ci(vals, weights, NULL, $conf::DOUBLE) AS plain, stratified_ci(vals, weights, clusters, $conf::DOUBLE) AS strata,
+		cluster_se(vals, weights, clusters, 'CR1', $conf::DOUBLE) AS cr1, pass_ci(vals, weights, clusters, $conf::DOUBLE) AS cr2
+	FROM listed
 ),
 answer AS (
 	SELECT group_no, grp, k, tasks, shapes, 1 AS place, 'independent' AS method, 'tasks like these, drawn independently' AS question,
 		plain.mean AS estimate, plain.se AS se, plain.df AS df, plain.lower AS lower, plain.upper AS upper, plain.flag AS flag, plain.method AS "interval" FROM estimated
 	UNION ALL
 	SELECT group_no, grp, k, tasks, shapes, 2, 'stratified', 'new tasks of these shapes',
-		plain.mean, strata_se, CASE WHEN strata_se IS NOT NULL THEN gauge.df END,
-		CASE WHEN strata_se IS NOT NULL THEN greatest(plain.mean - strata_se * (gauge.upper - gauge.mean) / gauge.se, 0) END,
-		CASE WHEN strata_se IS NOT NULL THEN least(plain.mean + strata_se * (gauge.upper - gauge.mean) / gauge.se, 1) END,
-		CASE WHEN strata_se IS NULL THEN 'a shape has a single task' END, 't' FROM estimated
+		strata.mean, strata.se, strata.df, strata.lower, strata.upper, strata.flag, strata.method FROM estimated
 	UNION ALL
 	SELECT group_no, grp, k, tasks, shapes, 3, 'CR1', 'new shapes too, as other tools print it',
 		cr1.mean, cr1.se, cr1.df, CASE WHEN cr1.se IS NOT NULL THEN greatest(cr1.lower, 0) END, CASE WHEN cr1.se IS NOT NULL THEN least(cr1.upper, 1) END, cr1.flag, 't' FROM estimated
