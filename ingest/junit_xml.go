@@ -40,7 +40,7 @@ func newXML(r io.Reader) (*xml.Decoder, error) {
 		enc = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	case m != nil:
 		switch name := strings.ToLower(string(m[1])); name {
-		case "utf-8", "utf8", "us-ascii", "ascii":
+		case "utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be": // UTF-16 was unfolded before
 		case "iso-8859-1", "latin1":
 			enc = charmap.ISO8859_1
 		case "iso-8859-15":

@@ -27,7 +27,7 @@ var notLogs = []notLogShape{
 	{row: []string{"results{}", "configs", "versions"}, what: "results of lm-eval: totals, no trials; the samples are in samples_TASK_TIME.jsonl (--log_samples)"},
 	{row: []string{"accuracy", "correct_count", "total_count"}, what: "scores of BFCL, which list failures only: passes are the other ids of the result file. Name the folder that holds score/ and result/"},
 	{row: []string{"id|idx", "result", "latency"}, what: "results of BFCL, not graded: name the folder that holds score/ and result/"},
-	{row: []string{"env_id", "num_examples", "rollouts_per_example"}, what: "metadata of a verifiers run, read together with results.jsonl"},
+	{row: []string{"env_id|env", "num_examples", "rollouts_per_example"}, what: "metadata of a verifiers run, read together with results.jsonl"},
 	{row: []string{"run_id", "dataset_name", "dataset_version"}, names: []string{"run_metadata.json"}, what: "metadata of a Terminal-Bench run, read together with results.json"},
 	{row: []string{"agent_class", "llm_config", "max_iterations"}, what: "metadata of an OpenHands run, no trials"},
 	{row: []string{"agent_class", "eval_output_dir"}, what: "metadata of an OpenHands run, no trials"},
@@ -46,6 +46,9 @@ var notLogs = []notLogShape{
 // notLog says what a file is that is known to hold no trials, "" if it is not
 // one of these.
 func notLog(p *Probe, v *headView) string {
+	if hasSuffix(p.Name, ".md", ".rst", ".html", ".htm") && v.forms&^inTable == 0 {
+		return "a text for readers, no log"
+	}
 	rows := v.rows
 	if len(rows) == 0 && len(v.top) > 0 {
 		rows = [][]field{v.top}

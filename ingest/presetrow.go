@@ -36,7 +36,6 @@ type presetReader struct {
 	used   []bool
 	shape  Shape
 	list   []namedScore
-	buf    []byte
 
 	rows    int64
 	left    map[string]int64 // rows that are no trials, by reason
