@@ -229,7 +229,10 @@ func (s *pfSurvey) notes(in *Input, run *pfRun) {
 		if found := int64(len(g.idx)); found < g.planned {
 			short = append(short, fmt.Sprintf("%s under %s (%d of %d)", cutText(g.name, 80), cutText(g.model, 40), found, g.planned))
 		} else if found > g.planned {
-			merged = append(merged, fmt.Sprintf("%s (%d for --repeat %d)", cutText(g.name, 80), found, g.planned))
+			text := fmt.Sprintf("%s (%d for --repeat %d)", cutText(g.name, 80), found, g.planned)
+			if n := len(merged); n == 0 || merged[n-1] != text {
+				merged = append(merged, text)
+			}
 		}
 	}
 	at := ""
