@@ -186,8 +186,9 @@ func streamPromptfoo(ctx context.Context, in *Input, opt *Options, yield func(*s
 	case pfSQLite:
 		return r.database()
 	case pfHTML, pfXML:
-		return fmt.Errorf("%s: it is promptfoo's report for people, of which repeats, errors and settings cannot be read back: "+
-			"export the eval as JSON (promptfoo export eval ID -o FILE.json) and ingest that", in.Name)
+		// In a folder it is passed over: the data lies beside it, as a rule.
+		return &UnknownFormatError{Source: in.Name, Reason: "it is promptfoo's report for people, of which repeats, errors and settings cannot be read back: " +
+			"export the eval as JSON (promptfoo export eval ID -o FILE.json) and ingest that"}
 	}
 	return fmt.Errorf("%s: it is nothing that promptfoo writes: wanted a document with results {version, timestamp, results}, "+
 		"JSON lines with promptIdx and testIdx, its CSV table, or promptfoo.db", in.Name)
