@@ -56,7 +56,7 @@ func (d *chartData) picture(spell bool) *picture {
 func (d *chartData) drawSVG() []byte {
 	p := d.picture(false)
 	c := newSVG(chartWidth, p.height())
-	p.svg = c
+	p.svg, p.text.svg = c, c
 	p.draw(c)
 	return c.document(cmp.Or(d.title, d.name, d.yLabel))
 }

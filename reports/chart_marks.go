@@ -60,7 +60,7 @@ type legendItem struct {
 func (p *picture) legend() [][]legendItem {
 	var items []legendItem
 	add := func(text string, key func(draw.Canvas, vg.Point)) {
-		items = append(items, legendItem{text, 22 + p.text.width(text, chartFont(9)) + 16, key})
+		items = append(items, legendItem{text, 22 + 1.1*p.text.width(text, chartFont(9)) + 14, key})
 	}
 	if len(p.series) > 1 {
 		for i, l := range p.series {

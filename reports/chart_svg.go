@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 )
 
@@ -25,6 +26,8 @@ type svgCanvas struct {
 	w, h  vg.Length
 	body  bytes.Buffer
 	state []svgState
+	// anchor is which point of the next text stands where it is put.
+	anchor text.XAlignment
 }
 
 type svgState struct {
@@ -174,20 +177,26 @@ func (c *svgCanvas) arc(b *strings.Builder, comp vg.PathComp) {
 	}
 }
 
-func (c *svgCanvas) FillString(f font.Face, p vg.Point, text string) {
-	if f.Font.Size == 0 || text == "" {
+func (c *svgCanvas) FillString(f font.Face, p vg.Point, s string) {
+	if f.Font.Size == 0 || s == "" {
 		return
 	}
 	xy := c.at(p)
 	x, y, _ := strings.Cut(xy, ",")
 	fmt.Fprintf(&c.body, `<text x="%s" y="%s" font-size="%s"%s`, x, y, svgNumber(float64(f.Font.Size)), svgPaint("fill", c.top().color))
+	switch c.anchor {
+	case text.XCenter:
+		c.body.WriteString(` text-anchor="middle"`)
+	case text.XRight:
+		c.body.WriteString(` text-anchor="end"`)
+	}
 	if f.Font.Weight > 0 {
 		c.body.WriteString(` font-weight="bold"`)
 	}
 	if m := c.top().m; m[1] != 0 {
 		fmt.Fprintf(&c.body, ` transform="rotate(%s %s %s)"`, svgNumber(-math.Atan2(m[1], m[0])*180/math.Pi), x, y)
 	}
-	c.body.WriteString(">" + svgText(text) + "</text>\n")
+	c.body.WriteString(">" + svgText(s) + "</text>\n")
 }
 
 // title begins a mark that bears a title; end closes it.

@@ -28,12 +28,15 @@ func chartFont(size float64) font.Font {
 type chartText struct {
 	text.Plain
 	faces *faceCache
+	svg   *svgCanvas // that it draws on, if it does
 }
 
 // faceCache holds what looking for a glyph needs; one chart, one goroutine.
 type faceCache struct{ buf sfnt.Buffer }
 
-func newChartText() chartText { return chartText{text.Plain{Fonts: chartFonts()}, &faceCache{}} }
+func newChartText() chartText {
+	return chartText{Plain: text.Plain{Fonts: chartFonts()}, faces: &faceCache{}}
+}
 
 // has says whether the carried font has a glyph.
 func (t chartText) has(face font.Face, r rune) bool {
@@ -82,7 +85,11 @@ func (t chartText) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
 	x, y := float64(pt.X), float64(pt.Y)
 	pt = vg.Point{X: vg.Length(y*sin + x*cos), Y: vg.Length(y*cos - x*sin)}
 	pt.Y += sty.Height(s)*vg.Length(sty.YAlign) - face.Extents().Ascent + sty.Font.Size
-	pt.X += vg.Length(sty.XAlign) * t.width(s, sty.Font)
+	if t.svg != nil { // whose reader has other fonts, of other widths
+		t.svg.anchor = sty.XAlign
+	} else {
+		pt.X += vg.Length(sty.XAlign) * t.width(s, sty.Font)
+	}
 	c.FillString(face, pt, s)
 }
 

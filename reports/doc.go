@@ -1,5 +1,6 @@
 // Package reports turns reports, which are plain SQL files, into results, and
-// writes results as tables, CSV, JSON, Markdown and spreadsheets.
+// writes results as tables, CSV, JSON, Markdown, HTML, spreadsheets, Parquet,
+// Arrow and charts.
 //
 // A report is one .sql file: a comment header (title, parameters, sections),
 // then one SELECT per section. Before it runs, the runner prepares in the

@@ -15,6 +15,8 @@ const (
 	// htmlSample is how many rows are read before a section's head is written:
 	// more than a chart holds.
 	htmlSample = 5000
+	// htmlWhole is the longest text, in bytes, that is never broken over lines.
+	htmlWhole = 28
 	// htmlText is the longest text, in bytes, that a cell shows unfolded.
 	htmlText = 240
 	// htmlFold is how much of a longer one its fold shows.
@@ -60,10 +62,9 @@ func (t *htmlTable) write() error {
 			return err
 		}
 	}
-	if len(t.sec.Columns) > 0 {
+	if len(t.head.Columns) > 0 {
 		t.w.WriteString("</tbody>\n</table>\n</div>\n")
-	}
-	if rows == 0 && len(t.sec.Columns) > 0 {
+	} else if rows == 0 {
 		t.w.WriteString("<p class=\"empty\">no rows</p>\n")
 	}
 	_, err := t.w.WriteString("</section>\n")
@@ -94,6 +95,9 @@ func (t *htmlTable) start(rows [][]any) error {
 	for _, c := range t.cols {
 		c.Wide = c.Wide && wide > 0 && !t.opts.AllColumns
 		h.Columns = append(h.Columns, htmlColumn{Parts: strings.SplitAfter(visible(c.Name), "_"), Class: c.class(), Number: c.numeric() || c.Kind == Date || c.Kind == Timestamp})
+	}
+	if len(rows) == 0 {
+		h.Columns, wide = nil, 0
 	}
 	if wide > 0 {
 		h.More = "show " + plural(int64(wide), "more column")
@@ -161,6 +165,9 @@ func (t *htmlTable) row(row []any) error {
 		if row[i] == nil {
 			t.w.WriteString(` k" data-null>` + nullCell + "</" + tag + ">")
 			continue
+		}
+		if text, ok := row[i].(string); ok && c.Kind.elastic() && (len(text) > htmlWhole || strings.Contains(text, "\n")) {
+			t.w.WriteString(" b")
 		}
 		t.w.WriteByte('"')
 		t.cell(c, row)

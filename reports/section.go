@@ -57,7 +57,7 @@ func markShares(cols []Column) {
 	}
 	for i := range cols {
 		switch cols[i].Name {
-		case "mean", "gap", "lower", "upper", "fixed_lower", "fixed_upper", "mean_equal", "rate_low", "rate_high":
+		case "mean", "gap", "lower", "upper", "fixed_lower", "fixed_upper", "mean_equal", "centre", "lower_limit", "upper_limit":
 			cols[i].Percent = true
 		}
 	}

@@ -11,7 +11,7 @@ const (
 )
 
 // toned are the columns whose words are verdicts.
-var toned = map[string]bool{"verdict": true, "class": true, "change": true, "status": true, "result": true, "pile": true}
+var toned = map[string]bool{"verdict": true, "class": true, "change": true, "status": true, "result": true, "pile": true, "state": true}
 
 // tones are the beginnings of verdicts, the first that fits deciding.
 var tones = []struct{ text, tone string }{
@@ -21,7 +21,7 @@ var tones = []struct{ text, tone string }{
 	{"newly failing", toneBad}, {"never pass", toneBad}, {"newly flaky", toneMid}, {"newly passing", toneGood},
 	{"too little", toneMid}, {"not enough", toneMid}, {"inconclusive", toneMid}, {"cannot", toneMid}, {"suspect", toneMid}, {"flaky", toneMid},
 	{"stable pass", toneGood}, {"stable fail", toneBad},
-	{"worse", toneBad}, {"mean worse", toneBad}, {"regress", toneBad}, {"fail", toneBad}, {"less often", toneBad}, {"out of control", toneBad},
+	{"worse", toneBad}, {"mean worse", toneBad}, {"regress", toneBad}, {"fail", toneBad}, {"less often", toneBad}, {"out of control", toneBad}, {"below", toneBad}, {"above", toneMid},
 	{"better", toneGood}, {"mean better", toneGood}, {"improved", toneGood}, {"fixed", toneGood}, {"pass", toneGood}, {"more often", toneGood}, {"ok", toneGood},
 }
 

@@ -48,6 +48,8 @@ type form struct {
 	single bool
 	// bare: it has no place for the stamp, which goes beside it.
 	bare bool
+	// binary: no text, which a terminal can't show.
+	binary bool
 	// picture: one chart, without a table.
 	picture bool
 	write   func(*bufio.Writer, *Result, WriteOptions) error
@@ -66,15 +68,15 @@ var forms = []form{
 		doc: "Markdown tables"},
 	{name: "html", suffixes: []string{".html", ".htm"}, write: writeHTML,
 		doc: "one page with charts that needs no network"},
-	{name: "xlsx", suffixes: []string{".xlsx"}, write: writeXLSX,
+	{name: "xlsx", suffixes: []string{".xlsx"}, write: writeXLSX, binary: true,
 		doc: "an Excel workbook, one sheet a section"},
-	{name: "parquet", suffixes: []string{".parquet"}, write: writeParquet, single: true,
+	{name: "parquet", suffixes: []string{".parquet"}, write: writeParquet, single: true, binary: true,
 		doc: "a Parquet file of typed columns"},
-	{name: "arrow", suffixes: []string{".arrow", ".feather"}, write: writeArrow, single: true,
+	{name: "arrow", suffixes: []string{".arrow", ".feather"}, write: writeArrow, single: true, binary: true,
 		doc: "an Arrow IPC file of typed columns"},
 	{name: "chart.svg", suffixes: []string{".svg"}, write: writeChartSVG, picture: true,
 		doc: "one section's chart, to scale"},
-	{name: "chart.png", suffixes: []string{".png"}, write: writeChartPNG, picture: true,
+	{name: "chart.png", suffixes: []string{".png"}, write: writeChartPNG, picture: true, binary: true,
 		doc: "one section's chart as a picture of dots"},
 }
 
@@ -108,6 +110,12 @@ func FormOf(path string) (string, error) {
 func CheckForm(name string) error {
 	_, err := lookForm(name)
 	return err
+}
+
+// Binary says whether a form is no text, so that it belongs in a file or a pipe.
+func Binary(name string) bool {
+	f, err := lookForm(name)
+	return err == nil && f.binary
 }
 
 func lookForm(name string) (*form, error) {

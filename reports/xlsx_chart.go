@@ -40,7 +40,16 @@ func (x *xlsxBook) charts() (string, error) {
 		}
 		row += max(c.height, c.rows) + 3
 	}
-	return sheet, nil
+	if sheet == "" {
+		return "", nil
+	}
+	// The pictures are printed; their figures stand on the sheets already.
+	last, err := excelize.ColumnNumberToName(xlsxChartCol - 1)
+	if err != nil {
+		return "", err
+	}
+	return sheet, x.f.SetDefinedName(&excelize.DefinedName{Name: "_xlnm.Print_Area", Scope: sheet,
+		RefersTo: fmt.Sprintf("%s!$A$1:$%s$%d", quoteSheet(sheet), last, row)})
 }
 
 // xlsxChart is one native chart being written.
@@ -85,6 +94,11 @@ func (c *xlsxChart) write() error {
 			return err
 		}
 		col += used
+	}
+	first, _ := excelize.ColumnNumberToName(xlsxChartCol)
+	last, _ := excelize.ColumnNumberToName(max(col-1, xlsxChartCol))
+	if err := c.x.f.SetColWidth(c.sheet, first, last, 17); err != nil {
+		return err
 	}
 	c.height = xlsxChartRows
 	if c.lying {
@@ -232,7 +246,17 @@ func (c *xlsxChart) chart() *excelize.Chart {
 	}
 	low, up := d.valueRange()
 	values := excelize.ChartAxis{MajorGridLines: true, Minimum: &low, Maximum: &up, Font: excelize.Font{Color: "444444"}}
-	if d.percent {
+	values.NumFmt = excelize.ChartNumFmt{CustomNumFmt: "General"}
+	if !d.percent {
+		if ticks := valueTicks(low, up, false); len(ticks) > 1 {
+			values.MajorUnit = excelFloat(ticks[1].Value - ticks[0].Value)
+		}
+		if d.spec.Range == nil && values.MajorUnit > 0 {
+			low = math.Floor(low/values.MajorUnit+1e-9) * values.MajorUnit
+			up = math.Ceil(up/values.MajorUnit-1e-9) * values.MajorUnit
+			low, up = excelFloat(low), excelFloat(up)
+		}
+	} else {
 		values.NumFmt = excelize.ChartNumFmt{CustomNumFmt: "0%"}
 		values.MajorUnit = (up - low) / 5
 	}

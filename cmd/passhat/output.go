@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,9 @@ func (o *outputFlags) outputs(a *app) ([]reports.Output, error) {
 		}
 	}
 	form := o.form
+	if reports.Binary(form) && terminal(a.stdout) != nil && (len(o.files) == 0 || slices.Contains(o.files, "-")) {
+		return nil, usagef("--output %s is no text for a terminal; write it to a file with -o FILE", form)
+	}
 	if len(o.files) == 0 {
 		if form == "" {
 			form = "table"

@@ -5,8 +5,9 @@ for (const table of document.querySelectorAll("table")) {
   const first = Array.from(body.rows);
   const heads = Array.from(table.tHead.rows[0].cells);
   heads.forEach((head, column) => {
-    const button = document.createElement("button");
-    button.type = "button";
+    const button = document.createElement("span"); // Chromium prints no <button> in a repeated heading
+    button.setAttribute("role", "button");
+    button.tabIndex = 0;
     button.append(...head.childNodes);
     head.append(button);
     head.setAttribute("aria-sort", "none");
@@ -18,6 +19,11 @@ for (const table of document.querySelectorAll("table")) {
       return number ? Number(v) : v;
     };
     const compare = (a, b) => number ? a - b : a.localeCompare(b, undefined, {numeric: true});
+    button.addEventListener("keydown", event => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      button.click();
+    });
     button.addEventListener("click", () => {
       const was = head.getAttribute("aria-sort");
       const now = was === "none" ? (number ? "descending" : "ascending")
