@@ -27,6 +27,7 @@ type ahead struct {
 func openAhead(ctx context.Context, found []Found, opt *Options) *ahead {
 	ctx, stop := context.WithCancel(ctx)
 	a := &ahead{queue: make(chan chan *opened, opt.jobs()), stop: stop}
+	shared := sharedFolder(found)
 	go func() {
 		defer close(a.queue)
 		for i, f := range found {
@@ -36,7 +37,7 @@ func openAhead(ctx context.Context, found []Found, opt *Options) *ahead {
 			case <-ctx.Done():
 				return
 			}
-			go func() { slot <- openOne(ctx, f, optionsFor(f, i, opt)) }()
+			go func() { slot <- openOne(ctx, f, optionsFor(f, i, opt, shared)) }()
 		}
 	}()
 	return a
@@ -72,19 +73,52 @@ func openOne(ctx context.Context, f Found, opt *Options) *opened {
 }
 
 // optionsFor is opt for the i-th source: under --folder-as trial the files found
-// in a folder are the trials of one run, called after the folder.
-func optionsFor(f Found, i int, opt *Options) *Options {
-	if opt.FolderAs != "trial" || f.Root == "" || f.Folder != nil {
+// in a folder are the trials of one run, called after the folder; files that
+// were named one by one or by a glob are those of the folder they share.
+func optionsFor(f Found, i int, opt *Options, shared string) *Options {
+	root := f.Root
+	if root == "" && f.Path != Stdin {
+		root = shared
+	}
+	if opt.FolderAs != "trial" || root == "" || f.Folder != nil {
 		return opt
 	}
 	one := *opt
 	if one.Run == "" {
-		abs, err := filepath.Abs(f.Root)
+		abs, err := filepath.Abs(root)
 		if err != nil {
-			abs = f.Root
+			abs = root
 		}
 		one.Run = filepath.Base(abs)
 	}
 	one.rank = int32(i) + 1
 	return &one
+}
+
+// sharedFolder is the innermost folder that holds all files that were not found
+// in a folder; "" where there are not several.
+func sharedFolder(found []Found) string {
+	shared, n := "", 0
+	for _, f := range found {
+		if f.Root != "" || f.Path == Stdin {
+			continue
+		}
+		dir, err := filepath.Abs(filepath.Dir(f.Path))
+		if err != nil {
+			return ""
+		}
+		if n++; n == 1 {
+			shared = dir
+		}
+		for rel, err := filepath.Rel(shared, dir); err != nil || !filepath.IsLocal(rel); rel, err = filepath.Rel(shared, dir) {
+			if shared == filepath.Dir(shared) {
+				return ""
+			}
+			shared = filepath.Dir(shared)
+		}
+	}
+	if n < 2 {
+		return ""
+	}
+	return shared
 }

@@ -49,10 +49,29 @@ func errorKind(s string) string {
 	s = strings.ToLower(s)
 	for _, e := range errorWords {
 		for _, w := range e.words {
-			if strings.Contains(s, w) {
+			if hasWord(s, w) {
 				return e.kind
 			}
 		}
 	}
 	return ""
 }
+
+// hasWord reports whether s holds w; a short one must stand by itself, since
+// oom is in room, and dns in many a name.
+func hasWord(s, w string) bool {
+	const short = 3
+	for from := 0; ; {
+		i := strings.Index(s[from:], w)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(w)
+		if len(w) > short || (start == 0 || !isLetter(s[start-1])) && (end == len(s) || !isLetter(s[end]) || strings.HasPrefix(s[end:], "killed")) {
+			return true
+		}
+		from = end
+	}
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }

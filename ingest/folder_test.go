@@ -31,6 +31,15 @@ func TestFolderAsTrial(t *testing.T) {
 			t.Errorf("trials %v, want each of a0 to b2 once", got)
 		}
 	}
+	glob := newDesk(t)
+	if _, err := glob.ingest(ingest.Options{FolderAs: "trial"}, d.path("model-x/run*/results.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range storedRows(t, glob.st) {
+		if r["run_id"] != "model-x" {
+			t.Errorf("by a glob: run %v, want model-x", r["run_id"])
+		}
+	}
 	apart := newDesk(t)
 	if _, err := apart.ingest(ingest.Options{}, d.path("model-x")); err != nil {
 		t.Fatal(err)

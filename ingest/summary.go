@@ -168,8 +168,8 @@ func (s *SourceSummary) tasksText() []string {
 			continue
 		}
 		planned += int64(t.Planned)
-		if lack := int64(t.Planned) - t.Found; lack > 0 {
-			missing += lack
+		if t.Missing > 0 {
+			missing += t.Missing
 			short++
 		}
 	}
@@ -196,11 +196,11 @@ func shortTasks(tasks []store.TaskCount) string {
 	const shown = 5
 	var names []string
 	for _, t := range tasks {
-		if int64(t.Planned) > t.Found {
+		if t.Missing > 0 {
 			if len(names) == shown {
 				return strings.Join(names, ", ") + ", …"
 			}
-			names = append(names, fmt.Sprintf("%s (%d of %d)", t.TaskID, t.Found, t.Planned))
+			names = append(names, fmt.Sprintf("%s (%d of %d)", t.TaskID, int64(t.Planned)-t.Missing, t.Planned))
 		}
 	}
 	return strings.Join(names, ", ")

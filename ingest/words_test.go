@@ -64,6 +64,10 @@ func TestErrorTypes(t *testing.T) {
 		{"", "docker: connection refused", "infra"},
 		{"", "tool call failed", "tool"},
 		{"Infra", "timed out", "infra"},
+		{"", "the meeting room is taken", "other"},
+		{"", "container exit: OOMKilled", "infra"},
+		{"", "killed by oom", "infra"},
+		{"ToolError", "", "tool"},
 		{"VeryOwnKind", "nothing known", "veryownkind"},
 		{"", "something odd", "other"},
 	} {

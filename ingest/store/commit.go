@@ -27,7 +27,8 @@ type Summary struct {
 type TaskCount struct {
 	RunKey
 	TaskID   string
-	Planned  int32 // 0: not in the log
+	Planned  int32 // over all models, agents and efforts; 0: not in the log
+	Missing  int64 // planned under one of them and not there, cached ones being there
 	Found    int64 // trials, cached ones left out
 	Least    int64 // the fewest of them under one model, agent and effort
 	Ungraded int64

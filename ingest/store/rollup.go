@@ -182,7 +182,8 @@ func (r *rollup) taskCounts() []TaskCount {
 		model, agent, effort string
 	}
 	at := map[key]int{}
-	trials := map[config]int64{}
+	type plan struct{ n, cached, planned int64 }
+	plans := map[config]plan{}
 	out := []TaskCount{}
 	for _, t := range r.list {
 		k := key{RunKey{t.text[0], t.text[1]}, t.text[3]}
@@ -194,14 +195,19 @@ func (r *rollup) taskCounts() []TaskCount {
 		}
 		out[i].Found += t.n
 		out[i].Ungraded += t.ungraded
-		if p := t.nums[2]; p.OK {
-			out[i].Planned = max(out[i].Planned, int32(p.V))
+		c := config{k, t.text[6], t.text[7], t.text[10]}
+		p := plans[c]
+		p.n, p.cached = p.n+t.n, p.cached+t.cached
+		if planned := t.nums[2]; planned.OK {
+			p.planned = max(p.planned, int64(planned.V))
 		}
-		trials[config{k, t.text[6], t.text[7], t.text[10]}] += t.n
+		plans[c] = p
 	}
-	for c, n := range trials {
+	for c, p := range plans {
 		i := at[c.key]
-		out[i].Least = min(out[i].Least, n)
+		out[i].Least = min(out[i].Least, p.n)
+		out[i].Planned += int32(p.planned)
+		out[i].Missing += max(0, p.planned-p.n-p.cached)
 	}
 	slices.SortFunc(out, func(a, b TaskCount) int {
 		if c := a.RunKey.compare(b.RunKey); c != 0 {

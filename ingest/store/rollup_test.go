@@ -129,11 +129,12 @@ func TestTaskCounts(t *testing.T) {
 	rows := []store.Trial{
 		{RunID: "r", TaskID: "b", PlannedTrials: store.Some[int32](3), Passed: store.Some(true)},
 		{RunID: "r", TaskID: "b", PlannedTrials: store.Some[int32](3), Model: "other"},
-		{RunID: "r", TaskID: "a", Cached: store.Some(true)},
+		{RunID: "r", TaskID: "a", PlannedTrials: store.Some[int32](1), Cached: store.Some(true)},
 	}
 	want := []store.TaskCount{
-		{RunKey: store.RunKey{RunID: "r"}, TaskID: "a"},
-		{RunKey: store.RunKey{RunID: "r"}, TaskID: "b", Planned: 3, Found: 2, Least: 1, Ungraded: 1},
+		{RunKey: store.RunKey{RunID: "r"}, TaskID: "a", Planned: 1}, // a cached trial is there, though it does not count
+		// Each of two models lacks two of its three trials.
+		{RunKey: store.RunKey{RunID: "r"}, TaskID: "b", Planned: 6, Missing: 4, Found: 2, Least: 1, Ungraded: 1},
 	}
 	if diff := cmp.Diff(want, writeParts(t, s, "/x", rows, 2).Tasks); diff != "" {
 		t.Error(diff)
