@@ -12,6 +12,7 @@
 // weight, lists of unequal length) are errors that name the values.
 //
 // The package knows nothing of SQL, of NULL or of files, keeps no state, and
-// starts no goroutine. It does not judge: thresholds, gates and wording belong
-// to its callers.
+// starts no goroutine. Results carry flags where their intervals may be off; only
+// GateBaseline gives a verdict. How often intervals hold and gates are wrong is
+// measured, with the formulas in plain words, in docs/statistics.md.
 package stats
