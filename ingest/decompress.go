@@ -120,7 +120,7 @@ func CompressionOf(head []byte) string {
 // Text, and r itself.
 func Decompress(name string, r io.Reader, limit Limits) (*Text, error) {
 	t := &Text{name: name, limit: limit.withDefaults(), raw: &countingReader{r: r}}
-	br := bufio.NewReaderSize(t.raw, 256<<10)
+	br := bufio.NewReaderSize(t.raw, 64<<10)
 	head, err := br.Peek(6)
 	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("%s: reading: %w", name, err)

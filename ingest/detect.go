@@ -50,7 +50,11 @@ func probe(in *Input) (*Probe, error) {
 		return nil, err
 	}
 	defer rc.Close()
-	head := make([]byte, probeBytes)
+	size := int64(probeBytes)
+	if in.Compression == Plain {
+		size = min(size, 2*in.limit+16) // UTF-16 can grow when it is read
+	}
+	head := make([]byte, size)
 	n, err := io.ReadFull(rc, head)
 	if err != nil && n == 0 && err != io.EOF {
 		return nil, err
@@ -59,7 +63,7 @@ func probe(in *Input) (*Probe, error) {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
-	p := &Probe{Name: name, Siblings: in.Siblings, Head: head[:n], Whole: n < probeBytes}
+	p := &Probe{Name: name, Siblings: in.Siblings, Head: head[:n], Whole: n < len(head)}
 	if bytes.HasPrefix(p.Head, []byte(zipMagic)) {
 		p.Members = in.zipMembers(maxMembers)
 	}

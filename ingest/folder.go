@@ -123,11 +123,7 @@ type claimer struct {
 func (c *claimer) folder(dir string, found []Found) error {
 	d := &Folder{Path: nameOf(found[0], dir), dir: dir}
 	for _, f := range found {
-		rel, err := filepath.Rel(dir, f.Path)
-		if err != nil {
-			return fmt.Errorf("%s: %w", dir, err)
-		}
-		d.Files = append(d.Files, filepath.ToSlash(rel))
+		d.Files = append(d.Files, relOf(dir, f.Path))
 	}
 	slices.Sort(d.Files)
 	claimed, err := c.offer(d)
@@ -136,8 +132,9 @@ func (c *claimer) folder(dir string, found []Found) error {
 	}
 	if claimed != nil {
 		for _, f := range found {
-			claimed.Left += boolInt(!slices.Contains(claimed.Files, relOf(dir, f.Path)))
-			if slices.Contains(claimed.Files, relOf(dir, f.Path)) {
+			_, ours := slices.BinarySearch(claimed.Files, relOf(dir, f.Path))
+			claimed.Left += boolInt(!ours)
+			if ours {
 				claimed.Size += max(f.Size, 0)
 			}
 		}
@@ -164,7 +161,12 @@ func (c *claimer) folder(dir string, found []Found) error {
 	return nil
 }
 
+// relOf is path relative to dir, with slashes.
 func relOf(dir, path string) string {
+	// What a walk found in dir begins with it.
+	if rest, ok := strings.CutPrefix(path, dir); ok && len(rest) > 1 && os.IsPathSeparator(rest[0]) {
+		return filepath.ToSlash(rest[1:])
+	}
 	rel, err := filepath.Rel(dir, path)
 	if err != nil {
 		return path
@@ -240,7 +242,7 @@ func openFolder(f Found, opt *Options) (*Input, string, error) {
 
 // OpenFile returns the decompressed bytes of one of Files.
 func (in *Input) OpenFile(name string) (io.ReadCloser, error) {
-	if in.Folder == nil || !slices.Contains(in.Files, name) {
+	if _, ok := slices.BinarySearch(in.Files, name); in.Folder == nil || !ok {
 		return nil, fmt.Errorf("%s: it holds no %s", in.Name, name)
 	}
 	raw, err := os.Open(filepath.Join(in.file, filepath.FromSlash(name)))

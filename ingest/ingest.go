@@ -32,6 +32,7 @@ func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options)
 	if err := opt.check(); err != nil {
 		return sum, err
 	}
+	opt.beside = &folderNames{}
 	found, err := Expand(sources)
 	if err != nil {
 		return sum, err

@@ -16,12 +16,12 @@ import (
 
 // desk is a folder with a store and logs.
 type desk struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	st  *store.Store
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	st, err := store.Open(filepath.Join(dir, "store"))

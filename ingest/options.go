@@ -73,6 +73,8 @@ type Options struct {
 
 	// rank, from 1, makes the source one trial of a run of several files.
 	rank int32
+	// beside remembers the names in folders during one Ingest; nil is no memory.
+	beside *folderNames
 }
 
 // Progress is how far an ingest has come.

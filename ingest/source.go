@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"passhat/ingest/store"
@@ -41,7 +42,7 @@ func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash stri
 		}
 		in.limit, in.ModTime = info.Size(), info.ModTime().UTC()
 		in.Stem = stem(f.Path)
-		in.Siblings = namesBeside(in.file)
+		in.Siblings = opt.beside.names(filepath.Dir(in.file))
 	}
 	in.Size = in.limit
 	hash, err = in.hash(ctx)
@@ -58,8 +59,38 @@ func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash stri
 // maxSiblings bounds the list of names that formats may look at.
 const maxSiblings = 10_000
 
-func namesBeside(path string) []string {
-	d, err := os.Open(filepath.Dir(path))
+// folderNames remembers the names in a few folders, so that a folder of many
+// sources is listed once and not for each of them.
+type folderNames struct {
+	mu     sync.Mutex
+	listed map[string][]string
+}
+
+// maxFolderNames is how many folders are remembered.
+const maxFolderNames = 64
+
+func (c *folderNames) names(dir string) []string {
+	if c == nil {
+		return namesIn(dir)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names, ok := c.listed[dir]
+	if !ok {
+		if len(c.listed) >= maxFolderNames {
+			c.listed = nil
+		}
+		if c.listed == nil {
+			c.listed = map[string][]string{}
+		}
+		names = namesIn(dir)
+		c.listed[dir] = names
+	}
+	return names
+}
+
+func namesIn(dir string) []string {
+	d, err := os.Open(dir)
 	if err != nil {
 		return nil
 	}
@@ -135,7 +166,7 @@ func (in *Input) readPrefix(ctx context.Context, n int64, w io.Writer) (int64, e
 		return 0, fmt.Errorf("%s: open: %w", in.Name, plainPathError(err))
 	}
 	defer f.Close()
-	read, err := io.CopyBuffer(struct{ io.Writer }{w}, &contextReader{ctx, io.LimitReader(f, n)}, make([]byte, 1<<20))
+	read, err := io.CopyBuffer(struct{ io.Writer }{w}, &contextReader{ctx, io.LimitReader(f, n)}, make([]byte, min(1<<20, max(n, 1))))
 	if err != nil {
 		return read, fmt.Errorf("%s: read: %w", in.Name, plainPathError(err))
 	}
