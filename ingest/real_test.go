@@ -69,7 +69,7 @@ func TestRealData(t *testing.T) {
 		t.Run(key, func(t *testing.T) {
 			cases := realCases[key]
 			if len(cases) == 0 {
-				t.Skip("no case reads this entry")
+				t.Error("no case reads this entry of the oracle")
 			}
 			for _, c := range cases {
 				t.Run(c.where, func(t *testing.T) { c.run(t, oracle[key]) })
