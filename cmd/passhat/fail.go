@@ -15,11 +15,13 @@ import (
 
 // The exit codes.
 const (
-	exitOK          = 0
-	exitUsage       = 2   // the command line was wrong
-	exitData        = 4   // the data or the store was at fault
-	exitInternal    = 5   // a fault of the program itself
-	exitInterrupted = 130 // by the user, as shells number it
+	exitOK           = 0
+	exitFailed       = 1   // gate: a regression, or a rule broken
+	exitUsage        = 2   // the command line was wrong
+	exitInconclusive = 3   // gate: not enough evidence
+	exitData         = 4   // the data or the store was at fault
+	exitInternal     = 5   // a fault of the program itself
+	exitInterrupted  = 130 // by the user, as shells number it
 )
 
 // usageError is a wrong command line.
@@ -65,6 +67,10 @@ func (a *app) finish(err error) int {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return exitOK
 	}
+	var verdict *verdictError
+	if errors.As(err, &verdict) {
+		return verdict.code // the output has said why
+	}
 	f := faultOf(err)
 	for _, arg := range a.args {
 		// Package ingest puts the source at fault in front.
@@ -104,7 +110,14 @@ func faultOf(err error) fault {
 	case errors.As(err, &query) && query.Params:
 		f.Kind, f.code = "usage", exitUsage
 	}
+	var evidence *evidenceError
+	if errors.As(err, &evidence) {
+		f.Kind, f.code = "evidence", evidence.code
+	}
+	var rules *reports.GateError
 	switch {
+	case errors.As(err, &rules):
+		f.at(rules.File, rules.Line)
 	case errors.As(err, &header):
 		f.at(header.File, header.Line)
 	case errors.As(err, &syntax):

@@ -1,0 +1,512 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"passhat/udf/stats"
+)
+
+// judge applies every rule to every group.
+func (g *gate) judge(ctx context.Context) error {
+	for _, grp := range g.rep.Groups {
+		if err := g.figures(grp); err != nil {
+			return err
+		}
+		low, high := g.cfg.Policy, ""
+		switch {
+		case g.cfg.Policy == PolicyBounds:
+			low, high = PolicyFail, policyHigh
+		case g.cfg.Policy == PolicyFail:
+			high = PolicyExclude
+		default:
+			high = PolicyFail
+		}
+		g.pol = low
+		rules, err := g.rules(ctx, grp)
+		if err != nil {
+			return err
+		}
+		grp.Rules = rules
+		grp.Verdict = verdictOf(rules)
+		if grp.Ungraded > 0 {
+			if err := g.otherPolicy(ctx, grp, high); err != nil {
+				return err
+			}
+		}
+		g.pol = low
+		g.list(grp)
+		g.track(grp)
+	}
+	return g.differences(ctx)
+}
+
+// otherPolicy says when ungraded trials, counted otherwise, would change the
+// verdict; under bounds that makes it inconclusive.
+func (g *gate) otherPolicy(ctx context.Context, grp *GateGroup, policy string) error {
+	g.pol = policy
+	rules, err := g.rules(ctx, grp)
+	if err != nil || verdictOf(rules) == grp.Verdict {
+		return err
+	}
+	if g.cfg.Policy == PolicyBounds {
+		grp.Notes = append(grp.Notes, fmt.Sprintf("inconclusive: with its %s counted as failed the verdict is %s, as passed %s", plural(grp.Ungraded, "ungraded trial"), grp.Verdict, verdictOf(rules)))
+		grp.Verdict = GateInconclusive
+		return nil
+	}
+	grp.Notes = append(grp.Notes, fmt.Sprintf("%s: under policy %s the verdict would be %s", plural(grp.Ungraded, "ungraded trial"), policy, verdictOf(rules)))
+	return nil
+}
+
+// verdictOf is the worst verdict of rules.
+func verdictOf(rules []GateRule) string {
+	out := GatePass
+	for _, r := range rules {
+		out = worse(out, r.Verdict)
+	}
+	return out
+}
+
+func worse(a, b string) string {
+	order := []string{GatePass, GateInconclusive, GateFail}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+// figures fills in what a group is, whatever the rules.
+func (g *gate) figures(grp *GateGroup) error {
+	if g.cfg.Policy == PolicyBounds {
+		g.pol = PolicyFail
+	}
+	k := g.counts(grp)
+	grp.Tasks, grp.BaselineRuns = len(k.tasks), len(k.runs)
+	grp.NMin = math.MaxInt64
+	for i, t := range k.tasks {
+		grp.Trials += k.n[i]
+		grp.NMin, grp.NMax = min(grp.NMin, k.n[i]), max(grp.NMax, k.n[i])
+		grp.Ungraded += t.now.ungraded
+		grp.Missing += t.now.missing
+	}
+	if len(k.tasks) == 0 {
+		grp.NMin = 0
+	}
+	mean, err := stats.FixedSuiteCI(k.c, k.n, k.w, 1, g.cfg.Conf)
+	if err != nil {
+		return err
+	}
+	hat, err := stats.FixedSuiteCI(k.c, k.n, k.w, g.rep.K, g.cfg.Conf)
+	grp.Mean, grp.PassHatK, grp.Lower, grp.Upper = Num(mean.Estimate), Num(hat.Estimate), Num(hat.Lower), Num(hat.Upper)
+	return err
+}
+
+// rules applies the rules that are asked for, in the order of their cost: what
+// makes a run red at once stands first.
+func (g *gate) rules(ctx context.Context, grp *GateGroup) ([]GateRule, error) {
+	k := g.counts(grp)
+	var out []GateRule
+	add := func(r GateRule, err error) error {
+		if r.At == nil {
+			r.At = []string{}
+		}
+		out = append(out, r)
+		return err
+	}
+	if len(g.rep.expired) > 0 {
+		add(g.quarantineRule(), nil)
+	}
+	for _, name := range g.cfg.Hard {
+		if err := add(g.hardRule(ctx, grp, name)); err != nil {
+			return nil, err
+		}
+	}
+	if g.cfg.MinCoverage != nil {
+		add(g.coverageRule(k), nil)
+	}
+	if b := g.cfg.Baseline; b != nil {
+		if err := add(g.baselineRule(ctx, grp, k)); err != nil {
+			return nil, err
+		}
+	}
+	if g.cfg.MinPassHatK != nil {
+		if err := add(g.hatRule(k, *g.cfg.MinPassHatK)); err != nil {
+			return nil, err
+		}
+	}
+	if f := g.cfg.MaxFlakiness; f != nil {
+		rule := g.pointRule
+		if f.Rule == "exact" {
+			rule = g.exactRule
+		}
+		if err := add(rule(k, f.Limit)); err != nil {
+			return nil, err
+		}
+	}
+	if m := g.cfg.MinPass; m != nil {
+		if err := add(g.minPassRule(k, *m)); err != nil {
+			return nil, err
+		}
+	}
+	bound := func(name, what string, limit *float64, value float64, have, all int64, decimals int) {
+		if limit != nil {
+			add(boundRule(name, what, *limit, value, have, all, decimals), nil)
+		}
+	}
+	f := grp.now
+	bound(RuleMaxCost, "USD for the run", g.cfg.MaxCost, f.cost, f.costN, f.trials, 4)
+	bound(RuleMaxTurns, "turns in the longest trial", g.cfg.MaxTurns, f.maxTurns, f.turnsN, f.trials, 0)
+	bound(RuleMaxToolCalls, "tool calls in the trial with most", g.cfg.MaxToolCalls, f.maxCalls, f.callsN, f.trials, 0)
+	return out, nil
+}
+
+func (g *gate) quarantineRule() GateRule {
+	r := GateRule{Rule: RuleQuarantine, Verdict: GateFail, Threshold: "no entry past its last day", Value: Num(len(g.rep.expired)), Lower: Num(math.NaN()), Upper: Num(math.NaN()),
+		CanTrip: true, CanPass: true, Reach: "trips from the day after the last one"}
+	for _, e := range g.rep.expired {
+		r.At = append(r.At, e.Task)
+		r.Figures += fmt.Sprintf("; %s expired on %s (%s, %s)", e.Task, e.Day, e.Reason, e.Place)
+	}
+	r.Figures = strings.TrimPrefix(r.Figures, "; ") + ": mend the task or renew the entry; until then it is gated"
+	return r
+}
+
+// boundRule holds a figure of the run against a bound.
+func boundRule(name, what string, limit, value float64, have, all int64, decimals int) GateRule {
+	nan := Num(math.NaN())
+	r := GateRule{Rule: name, Threshold: fmt.Sprintf("≤ %g", limit), Value: Num(value), Lower: nan, Upper: nan, CanTrip: have > 0, CanPass: have > 0,
+		Reach: "can trip and can pass"}
+	switch {
+	case have == 0:
+		r.Verdict, r.Value, r.Figures = GateInconclusive, nan, "no trial has this figure"
+		r.Reach, r.Decide = "can neither trip nor pass: the log lacks the figure", "a log that carries it"
+		return r
+	case value > limit*(1+1e-12):
+		r.Verdict = GateFail
+	case have < all && name == RuleMaxCost:
+		r.Verdict, r.Decide = GateInconclusive, "the cost of every trial"
+	default:
+		r.Verdict = GatePass
+	}
+	r.Figures = fmt.Sprintf("%.*f %s", decimals, value, what)
+	if have < all {
+		r.Figures += fmt.Sprintf(", known for %d of %d trials", have, all)
+	}
+	return r
+}
+
+func (g *gate) coverageRule(k *gateCounts) GateRule {
+	limit := *g.cfg.MinCoverage
+	var graded, planned int64
+	r := GateRule{Rule: RuleMinCoverage, Threshold: fmt.Sprintf("≥ %g", limit), Lower: Num(math.NaN()), Upper: Num(math.NaN()),
+		CanTrip: limit > 0, CanPass: true, Reach: "can trip and can pass", Verdict: GatePass}
+	for _, t := range k.tasks {
+		graded += t.now.n - t.now.ungraded
+		planned += t.now.n + t.now.missing
+		if t.now.ungraded+t.now.missing > 0 {
+			r.At = append(r.At, t.task)
+		}
+	}
+	r.Value = Num(float64(graded) / math.Max(1, float64(planned)))
+	r.Figures = fmt.Sprintf("%d of %d planned trials graded, %.4f", graded, planned, float64(r.Value))
+	if float64(r.Value) < limit-1e-12 {
+		r.Verdict = GateFail
+	}
+	return r
+}
+
+// hatRule holds the suite's pass^k against a threshold, its interval beside it.
+func (g *gate) hatRule(k *gateCounts, limit float64) (GateRule, error) {
+	kk := g.rep.K
+	ci, err := stats.FixedSuiteCI(k.c, k.n, k.w, kk, g.cfg.Conf)
+	r := GateRule{Rule: RuleMinPassHatK, Threshold: fmt.Sprintf("pass^%d ≥ %g", kk, limit), Value: Num(ci.Estimate), Lower: Num(ci.Lower), Upper: Num(ci.Upper),
+		CanTrip: limit > 0, CanPass: true}
+	if err != nil {
+		return r, err
+	}
+	short := 0
+	var most int64
+	for i := range k.n {
+		if most = max(most, k.n[i]); k.n[i] < kk {
+			short++
+		}
+	}
+	if ci.Tasks == 0 {
+		r.Verdict, r.CanTrip, r.CanPass = GateInconclusive, false, false
+		r.Figures = fmt.Sprintf("k = %d is more than the %s that a task has at most: pass^%d cannot be estimated", kk, plural(most, "trial"), kk)
+		r.Reach, r.Decide = "can neither trip nor pass: n < k", fmt.Sprintf("n = %d trials per task, or -k %d", kk, most)
+		return r, nil
+	}
+	r.Verdict = GatePass
+	if ci.Estimate < limit-1e-12 {
+		r.Verdict = GateFail
+	}
+	r.Figures = fmt.Sprintf("pass^%d %.3f", kk, ci.Estimate) + interval(ci.Lower, ci.Upper)
+	if short > 0 {
+		r.Figures += fmt.Sprintf("; %s with n < %d left out", plural(int64(short), "task"), kk)
+	}
+	if ci.Lower < limit && limit <= ci.Upper {
+		r.Figures += "; the threshold lies within the interval: another run may come out on the other side"
+	}
+	best := make([]int64, len(k.n))
+	copy(best, k.n)
+	top, err := stats.FixedSuiteCI(best, k.n, k.w, kk, g.cfg.Conf)
+	r.Reach = fmt.Sprintf("can trip and can pass; were every trial to pass, pass^%d would be known to be at least %.3f", kk, top.Lower)
+	return r, err
+}
+
+func interval(lower, upper float64) string {
+	if math.IsNaN(lower) {
+		return " (no interval)"
+	}
+	return fmt.Sprintf(" [%.3f, %.3f]", lower, upper)
+}
+
+// pointRule compares each task's 4p̂(1-p̂) with a limit, as the literature does.
+func (g *gate) pointRule(k *gateCounts, limit float64) (GateRule, error) {
+	nan := Num(math.NaN())
+	r := GateRule{Rule: RuleMaxFlakiness, Threshold: fmt.Sprintf("flakiness ≤ %g (point)", limit), Value: nan, Lower: nan, Upper: nan, CanPass: true, Verdict: GatePass}
+	once, most, chance := 0, 0.0, 1.0
+	for i := range k.n {
+		n := k.n[i]
+		if n < 2 {
+			once++
+			continue
+		}
+		f, err := stats.Flakiness(k.c[i], n)
+		if err != nil {
+			return r, err
+		}
+		if half := float64(n/2) / float64(n); 4*half*(1-half) > limit+1e-12 {
+			r.CanTrip = true
+		}
+		chance *= 1 - pointFalse(n, limit)
+		if !r.Value.known() || f > most {
+			most, r.Value = f, Num(f)
+		}
+		if f > limit+1e-12 {
+			r.Verdict = GateFail
+			r.At = append(r.At, k.tasks[i].task)
+			r.Figures += fmt.Sprintf("; %s %d of %d, flakiness %.3f", k.tasks[i].task, k.c[i], n, f)
+		}
+	}
+	r.Figures = firstFew(r.Figures, 5)
+	switch {
+	case once == len(k.n):
+		r.Verdict, r.CanPass = GateInconclusive, false
+		r.Figures, r.Reach, r.Decide = "one trial of a task measures no flakiness", "can neither trip nor pass with n = 1", "n = 2 trials per task at least"
+		return r, nil
+	case r.Verdict == GatePass && once > 0:
+		r.Verdict, r.Decide = GateInconclusive, "n = 2 trials for every task"
+		r.Figures = fmt.Sprintf("%s not measured: one trial says nothing of flakiness", isAre(int64(once), "task"))
+	case r.Verdict == GatePass:
+		r.Figures = fmt.Sprintf("the flakiest task has %.3f", most)
+	}
+	r.Reach = fmt.Sprintf("a suite of tasks that all pass 19 times in 20 would be stopped %s", timesIn100(1-chance))
+	if !r.CanTrip {
+		r.Reach = "cannot trip: no outcome of these n exceeds the limit"
+	}
+	return r, nil
+}
+
+// pointFalse is the chance that a task of rate 0.95 exceeds a limit by the plain
+// comparison. Beyond 2,000 trials it is not worked out and taken for 0.
+func pointFalse(n int64, limit float64) float64 {
+	if n > 2000 {
+		return 0
+	}
+	b := distuv.Binomial{N: float64(n), P: 0.95}
+	sum := 0.0
+	for c := int64(0); c <= n; c++ {
+		if p := float64(c) / float64(n); 4*p*(1-p) > limit+1e-12 {
+			sum += b.Prob(float64(c))
+		}
+	}
+	return sum
+}
+
+func timesIn100(p float64) string { return fmt.Sprintf("%.0f times in 100", math.Round(100*p)) }
+
+// firstFew keeps the first entries of a list whose entries each begin with "; ".
+func firstFew(list string, few int) string {
+	parts := strings.Split(strings.TrimPrefix(list, "; "), "; ")
+	if len(parts) <= few {
+		return strings.Join(parts, "; ")
+	}
+	return strings.Join(parts[:few], "; ") + fmt.Sprintf(" and %d more", len(parts)-few)
+}
+
+// exactRule tests each task by flakier_than_p, Holm over tasks.
+func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
+	nan, alpha := Num(math.NaN()), g.cfg.level()
+	r := GateRule{Rule: RuleMaxFlakiness, Threshold: fmt.Sprintf("flakiness ≤ %g (exact, α %.3g)", limit, alpha), Value: nan, Lower: nan, Upper: nan, CanPass: true, Verdict: GatePass}
+	tasks := int64(len(k.n))
+	alone, _, err := stats.FlakyTrials(limit, alpha)
+	if err != nil {
+		return r, err
+	}
+	holm, always, err := stats.FlakyTrials(limit, alpha/float64(max(1, tasks)))
+	if err != nil {
+		return r, err
+	}
+	p := make([]float64, len(k.n))
+	reach := int64(0)
+	for i := range k.n {
+		if p[i], err = stats.FlakierThan(k.c[i], k.n[i], limit); err != nil {
+			return r, err
+		}
+		if holm > 0 && k.n[i] >= holm {
+			reach++
+		}
+	}
+	adjusted, err := stats.PAdjust(p, "holm")
+	if err != nil {
+		return r, err
+	}
+	least := math.Inf(1)
+	for i, v := range adjusted {
+		if v <= alpha {
+			r.Verdict = GateFail
+			r.At = append(r.At, k.tasks[i].task)
+			r.Figures += fmt.Sprintf("; %s %d of %d, p %.4f", k.tasks[i].task, k.c[i], k.n[i], v)
+		}
+		if !math.IsNaN(v) {
+			least = min(least, v)
+		}
+	}
+	r.CanTrip = reach > 0 || r.Verdict == GateFail
+	needs := fmt.Sprintf("n = %d for a task alone, %d under Holm over %s (every n from %d on)", alone, holm, plural(tasks, "task"), always)
+	if alone == 0 || holm == 0 {
+		needs = "more than 100,000 trials of a task"
+	}
+	switch {
+	case r.Verdict == GateFail:
+		r.Figures = firstFew(r.Figures, 5)
+		r.Reach = "can trip and can pass; needed at least: " + needs
+	case reach == 0:
+		r.Verdict, r.CanPass, r.Decide = GateInconclusive, false, needs
+		r.Figures = fmt.Sprintf("smallest adjusted p %.3f", least)
+		r.Reach = "cannot trip with these n, so that to pass says nothing; needed: " + needs
+	default:
+		r.Figures = fmt.Sprintf("no task shown to be flakier, smallest adjusted p %.3f", least)
+		r.Reach = fmt.Sprintf("can trip for %d of %s; needed: %s", reach, plural(tasks, "task"), needs)
+	}
+	return r, nil
+}
+
+// minPassRule wants m of n trials of a task, in a share of the tasks. With more
+// trials than n the share m/n is asked of them all.
+func (g *gate) minPassRule(k *gateCounts, m MinPassRule) (GateRule, error) {
+	r := GateRule{Rule: RuleMinPass, Threshold: fmt.Sprintf("%d of %d in %g of the tasks", m.M, m.N, m.Share), Lower: Num(math.NaN()), Upper: Num(math.NaN()),
+		CanTrip: m.M > 0 && m.Share > 0, CanPass: true, Verdict: GatePass}
+	held, open := 0, 0
+	expected := 0.0
+	for i, n := range k.n {
+		c := k.c[i]
+		switch {
+		case n >= m.N && c*m.N >= m.M*n, n < m.N && c >= m.M:
+			held++
+		case n < m.N && n-c <= m.N-m.M:
+			open++
+		default:
+			r.At = append(r.At, k.tasks[i].task)
+		}
+		rate := 0.95
+		if k.pn[i] > 0 {
+			rate = float64(k.pc[i]) / float64(k.pn[i])
+		}
+		p, err := stats.MinPassFalseRed(rate, m.N, m.M)
+		if err != nil {
+			return r, err
+		}
+		expected += p
+	}
+	all := float64(len(k.n))
+	r.Value = Num(float64(held) / all)
+	r.Figures = fmt.Sprintf("%d of %s hold it", held, plural(int64(len(k.n)), "task"))
+	switch {
+	case float64(held) >= m.Share*all-1e-9:
+	case float64(held+open) >= m.Share*all-1e-9:
+		r.Verdict, r.Decide = GateInconclusive, fmt.Sprintf("n = %d trials for every task", m.N)
+		r.Figures += fmt.Sprintf(", %d have fewer than %d trials and may yet", open, m.N)
+	default:
+		r.Verdict = GateFail
+	}
+	of := "the rates of the baseline"
+	if len(k.runs) == 0 {
+		of = "tasks of rate 0.95"
+	}
+	r.Reach = fmt.Sprintf("can trip and can pass; at %s %.2f tasks of a run miss it by chance", of, expected)
+	return r, nil
+}
+
+// hardRule is red at the first crash, or the first failure of a named check.
+func (g *gate) hardRule(ctx context.Context, grp *GateGroup, name string) (GateRule, error) {
+	nan := Num(math.NaN())
+	r := GateRule{Rule: RuleHard + ": " + name, Verdict: GatePass, Value: nan, Lower: nan, Upper: nan, CanTrip: true, CanPass: true, Reach: "trips at the first"}
+	if name == "crash" {
+		r.Threshold = "no trial ends with an error"
+		crashed := int64(0)
+		for _, kind := range slices.Sorted(maps.Keys(grp.now.errors)) {
+			e := grp.now.errors[kind]
+			crashed += e.trials
+			r.At = append(r.At, e.tasks...)
+			r.Figures += fmt.Sprintf("; %s with error %s", plural(e.trials, "trial"), kind)
+		}
+		slices.Sort(r.At)
+		r.At = slices.Compact(r.At)
+		r.Value = Num(crashed)
+		if crashed > 0 {
+			r.Verdict, r.Figures = GateFail, firstFew(r.Figures, 5)
+		} else {
+			r.Figures = "no trial ended with an error"
+		}
+		return r, nil
+	}
+	r.Threshold = "no trial fails the check"
+	seen, failed, err := g.checks(ctx, grp, name, &r)
+	if err != nil {
+		return r, err
+	}
+	r.Value = Num(failed)
+	r.Figures = fmt.Sprintf("%d of %s failed it", failed, plural(seen, "trial"))
+	switch {
+	case failed > 0:
+		r.Verdict = GateFail
+	case seen == 0:
+		r.Verdict, r.CanTrip, r.CanPass, r.Value = GateInconclusive, false, false, nan
+		r.Figures = "no trial has a check of this name" + r.Figures[:0]
+		if names, err := g.d.column(ctx, fmt.Sprintf("SELECT DISTINCT unnest(json_keys(scores::JSON)) AS name FROM selected WHERE group_no = %d AND json_type(scores::JSON) = 'OBJECT' ORDER BY name LIMIT 10", grp.newNo)); err == nil && len(names) > 0 {
+			r.Figures += "; there are " + strings.Join(names, ", ") + suggest(name, names)
+		}
+		r.Reach, r.Decide = "can neither trip nor pass: the check is not in the log", "a log with the check"
+	case seen < grp.now.trials:
+		r.Figures += fmt.Sprintf("; %s lack it", plural(grp.now.trials-seen, "trial"))
+	}
+	return r, nil
+}
+
+// checks counts the trials that have a named check and those that failed it.
+func (g *gate) checks(ctx context.Context, grp *GateGroup, name string, r *GateRule) (seen, failed int64, err error) {
+	path := `$."` + strings.ReplaceAll(name, `"`, "") + `"`
+	_, rows, err := g.d.table(ctx, fmt.Sprintf(`SELECT task_id, v, count(*) FROM (
+	SELECT s.task_id, json_extract(s.scores::JSON, %s)::VARCHAR AS v FROM selected AS s WHERE s.group_no = %d AND %s
+) WHERE v IS NOT NULL AND v <> 'null' GROUP BY ALL ORDER BY ALL`, quoteText(path), grp.newNo, grp.left("s")), nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, row := range rows {
+		rec := record(row)
+		seen += rec.int(2)
+		if !checkHeld(rec.text(1)) {
+			failed += rec.int(2)
+			if len(r.At) == 0 || r.At[len(r.At)-1] != rec.text(0) {
+				r.At = append(r.At, rec.text(0))
+			}
+		}
+	}
+	return seen, failed, nil
+}
