@@ -64,7 +64,13 @@ func (a *ahead) close() {
 
 func openOne(ctx context.Context, f Found, opt *Options) *opened {
 	start := time.Now()
-	o := &opened{found: f, opt: opt}
+	o := &opened{found: f, opt: opt, err: f.err}
+	if o.err != nil {
+		if !f.Named() {
+			o.err = &UnknownFormatError{Source: f.name(), Reason: reasonOf(o.err, f.name())}
+		}
+		return o
+	}
 	if o.in, o.hash, o.err = openInput(ctx, f, opt); o.err == nil && opt.As != asLabels && opt.As != asPrices {
 		o.format, o.err = chooseFormat(o.in, f, opt)
 	}

@@ -97,7 +97,7 @@ func readBFCL(ctx context.Context, in *Input, opt *Options) iter.Seq2[*store.Tri
 				continue
 			}
 			r := bfclReader{ctx: ctx, in: in, opt: opt, yield: yield, score: f, category: category,
-				base: store.Trial{Suite: "bfcl/" + category, Model: model, Harness: "bfcl"}, failed: map[string]Value{}}
+				base: store.Trial{Suite: "bfcl/" + category, Model: model, Harness: "bfcl"}, failed: map[string]Value{}, seen: map[string]bool{}}
 			r.result = results[[2]string{model, category}]
 			delete(results, [2]string{model, category})
 			if err := r.read(); err != nil {
@@ -125,6 +125,7 @@ type bfclReader struct {
 	category      string
 	base          store.Trial
 	failed        map[string]Value // by task
+	seen          map[string]bool  // tasks with an answer
 	header        Value
 	found, passed int64
 }
@@ -231,6 +232,10 @@ func (r *bfclReader) resultLine(no int64, v Value, raw []byte) error {
 	}
 	t := newTrial(r.base, r.result+": "+strconv.FormatInt(no, 10), raw)
 	t.TaskID = task
+	if r.seen[task] {
+		return fmt.Errorf("%s: %s: line %d: a second answer to %s: BFCL has one, and its score file cannot tell which of them failed", r.in.Name, r.result, no, task)
+	}
+	r.seen[task] = true
 	failure, failed := r.failed[task]
 	delete(r.failed, task)
 	t.Passed, t.PassRule = store.Some(!failed), "id is not among the failures of the score file"

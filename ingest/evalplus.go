@@ -19,6 +19,7 @@ var evalPlus = Format{
 	Name:       "evalplus",
 	Doc:        "results of EvalPlus (HumanEval+, MBPP+): SAMPLES.eval_results.json",
 	Version:    1,
+	Placed:     true,
 	Recognised: "a JSON object whose eval holds, by task, samples with base_status, or (older) nfiles, base and plus",
 	Match:      matchEvalPlus,
 	Read:       readEvalPlus,

@@ -3,8 +3,10 @@ package ingest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,8 +79,9 @@ func (d *Folder) Head(name string) ([]byte, error) {
 }
 
 // claimFolders replaces the files of folders that a format claims whole by the
-// one source that they are. Folders are offered from the top down; the files of
-// a claimed folder that the format did not name belong to it and are not read.
+// one source that they are. Folders are offered from the top down; the files in
+// the folders of a claimed one that the format did not name belong to it and are
+// not read; those beside them are offered by themselves.
 func claimFolders(found []Found, opt *Options) ([]Found, error) {
 	formats := claimers(opt)
 	if len(formats) == 0 {
@@ -131,15 +134,20 @@ func (c *claimer) folder(dir string, found []Found) error {
 		return err
 	}
 	if claimed != nil {
+		var beside []Found
 		for _, f := range found {
-			_, ours := slices.BinarySearch(claimed.Files, relOf(dir, f.Path))
-			claimed.Left += boolInt(!ours)
-			if ours {
+			rel := relOf(dir, f.Path)
+			switch _, ours := slices.BinarySearch(claimed.Files, rel); {
+			case ours:
 				claimed.Size += max(f.Size, 0)
+			case strings.Contains(rel, "/"):
+				claimed.Left++
+			default:
+				beside = append(beside, f) // may be a log of its own
 			}
 		}
 		claimed.Root = found[0].Root
-		c.out = append(c.out, *claimed)
+		c.out = append(append(c.out, *claimed), beside...)
 		return nil
 	}
 	for i := 0; i < len(found); {
@@ -319,16 +327,26 @@ func besideOf(in *Input, f Format) []string {
 	return f.Beside(in)
 }
 
-// maxBeside is the longest file beside a source that is looked at, in bytes.
+// maxBeside is the longest file beside a source that is read, in bytes.
 const maxBeside = 64 << 20
 
-// siblingHash is the hash of a file beside the source, "" where it cannot be
-// read: then its absence is what was known.
+// siblingHash is the hash of a file beside the source; "" where there is none,
+// and another word where it cannot be read, which is not the same.
 func (in *Input) siblingHash(name string) string {
-	b, err := in.Sibling(name, maxBeside)
-	if err != nil {
+	if in.Path == "" || name != filepath.Base(name) {
 		return ""
 	}
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:8])
+	f, err := os.Open(filepath.Join(filepath.Dir(in.file), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	h := sha256.New()
+	if err == nil {
+		_, err = io.Copy(h, f)
+		f.Close()
+	}
+	if err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }

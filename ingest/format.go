@@ -58,6 +58,9 @@ type Format struct {
 	// metadata from (Input.Sibling). Their content counts as an option: a
 	// change in them replaces what was read before.
 	Beside func(*Input) []string
+	// Placed says that run or model are known from the file's name and folders
+	// alone, so that the same bytes in another place are another run.
+	Placed bool
 	// Fields tells column by column where the value comes from.
 	Fields []FieldDoc
 	// Notes tell what the format does about errors, and what it cannot know.

@@ -81,6 +81,7 @@ type halReader struct {
 	run    string // as the log has it
 	extras map[string]Value
 	good   map[string]bool // tasks by verdict, where the log lists them
+	both   map[string]bool // tasks that both lists name
 	done   map[string]bool
 	// what the file's accuracy is compared with
 	passed, graded, fractions int64
@@ -88,7 +89,7 @@ type halReader struct {
 
 func readHAL(ctx context.Context, in *Input, opt *Options) iter.Seq2[*store.Trial, error] {
 	return func(yield func(*store.Trial, error) bool) {
-		r := &halReader{in: in, opt: opt, yield: yield, extras: map[string]Value{}, good: map[string]bool{}, done: map[string]bool{}}
+		r := &halReader{in: in, opt: opt, yield: yield, extras: map[string]Value{}, good: map[string]bool{}, both: map[string]bool{}, done: map[string]bool{}}
 		if err := r.read(ctx); err != nil && err != errStopped {
 			yield(nil, err)
 		}
@@ -174,13 +175,21 @@ func (r *halReader) describe() {
 	c.keep("agent_version", config.get("agent_version"))
 	c.keep("prompt_sensitivity", config.get("prompt_sensitivity"))
 	setConfig(t, &c)
-	for list, good := range map[string]bool{"successful_tasks": true, "failed_tasks": false} {
+	both := 0
+	for _, list := range []string{"successful_tasks", "failed_tasks"} {
 		r.extras["results"].get(list).eachElement(func(_ int, v Value) bool {
 			if id, reason := scalarText(v); reason == "" {
-				r.good[id] = good
+				if good, ok := r.good[id]; ok && good && list == "failed_tasks" {
+					r.both[id] = true
+					both++
+				}
+				r.good[id] = list == "successful_tasks"
 			}
 			return true
 		})
+	}
+	if both > 0 {
+		r.in.Note("%s among the successful and the failed ones: ungraded", plural(int64(both), "task"))
 	}
 }
 
@@ -260,6 +269,9 @@ func (r *halReader) result(id, variant, at string, v Value, raw []byte) error {
 
 // verdict decides passed: by the log's lists of tasks, else by the result.
 func (r *halReader) verdict(t *store.Trial, v Value, variant string) {
+	if r.both[t.TaskID] {
+		return
+	}
 	if v.Kind == String {
 		return // an ERROR text: the task was never graded, though HAL lists it as failed
 	}

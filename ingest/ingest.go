@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -37,11 +38,8 @@ func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options)
 	if err != nil {
 		return sum, err
 	}
-	found, cleanup, err := expandArchives(ctx, found, &opt)
+	found, cleanup := expandArchives(ctx, found, &opt)
 	defer cleanup()
-	if err != nil {
-		return sum, err
-	}
 	if found, err = claimFolders(found, &opt); err != nil {
 		return sum, err
 	}
@@ -53,6 +51,9 @@ func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options)
 	for range found {
 		o := ahead.next()
 		if o == nil || ctx.Err() != nil {
+			if o != nil && o.in != nil {
+				o.in.close()
+			}
 			return sum, context.Cause(ctx)
 		}
 		s, err := ingestOne(ctx, st, o, watch)
@@ -214,6 +215,12 @@ func ingestOne(ctx context.Context, st *store.Store, o *opened, watch *watch) (s
 // reasonOf is what err says of a source, without its name.
 func reasonOf(err error, name string) string { return strings.TrimPrefix(err.Error(), name+": ") }
 
+// placeOf is what of a path can name a run: the file and three folders above it.
+func placeOf(path string) string {
+	parts := strings.Split(filepath.ToSlash(path), "/")
+	return strings.Join(parts[max(0, len(parts)-4):], "/")
+}
+
 func chooseFormat(in *Input, found Found, opt *Options) (Format, error) {
 	if found.Folder != nil {
 		f, _ := FormatNamed(found.Format)
@@ -236,6 +243,9 @@ func sourceOf(in *Input, hash string, f Format, opt *Options) store.Source {
 	given := opt.given()
 	for _, name := range besideOf(in, f) {
 		given["beside "+name] = in.siblingHash(name)
+	}
+	if f.Placed && in.Path != "" {
+		given["place"] = placeOf(in.Path)
 	}
 	src := store.Source{
 		Path: in.Path, Format: f.Name, FormatVersion: f.Version, Hash: hash, Size: in.limit,

@@ -21,6 +21,7 @@ var liveCodeBench = Format{
 	Name:       "livecodebench",
 	Doc:        "LiveCodeBench: …_eval_all.json with graded samples, or the leaderboard's performances",
 	Version:    1,
+	Placed:     true,
 	Recognised: "a JSON list whose first element has question_id and graded_list, or code_list and output_list; or an object whose list performances has question_id, model and pass@1",
 	Match:      matchLiveCodeBench,
 	Read:       readLiveCodeBench,

@@ -32,6 +32,8 @@ type Found struct {
 	Files  []string
 	Folder *Folder
 	Left   int
+
+	err error // an archive that cannot be unpacked
 }
 
 // name is what messages call it.

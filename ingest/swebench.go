@@ -19,6 +19,7 @@ var sweBench = Format{
 	Name:    "swe-bench",
 	Doc:     "reports of SWE-bench: run reports, older report.json and final_report.json, per-instance folders, eval_results.json of SWE-bench Pro",
 	Version: 1,
+	Placed:  true,
 	Recognised: "a JSON object with resolved_ids or resolved beside other lists of instance ids; one of {instance: {patch_exists, resolved, …}} or " +
 		"{instance: true}; a folder whose folders hold such a report.json (logs/run_evaluation/RUN/MODEL)",
 	Match: matchSWEBench,

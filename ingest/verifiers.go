@@ -19,6 +19,7 @@ var verifiers = Format{
 	Name:    "verifiers",
 	Doc:     "evaluation of verifiers: results.jsonl with metadata.json beside, or traces.jsonl (v1)",
 	Version: 1,
+	Placed:  true,
 	Lines:   true,
 	Recognised: "lines with example_id or id, prompt, completion and reward, and timing or is_completed; " +
 		"or lines with task and traces (episodes), or with task and nodes (traces)",

@@ -2,7 +2,9 @@ package ingest
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -23,10 +25,12 @@ const (
 	zipZstd = 93
 	// maxMembers is how many names of members detection looks at.
 	maxMembers = 10_000
+	// maxZipMembers is how many members an archive may have at all.
+	maxZipMembers = 1_000_000
 	// maxUnpacked is how many files an archive of logs may hold, and
 	// maxUnpackedBytes how large they may be together.
 	maxUnpacked      = 200_000
-	maxUnpackedBytes = 64 << 30
+	maxUnpackedBytes = 16 << 30
 )
 
 // archive is an open zip archive.
@@ -46,7 +50,7 @@ func (in *Input) openZip() (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	z, err := zip.NewReader(raw, raw.Size())
+	z, err := newZipReader(raw)
 	if err != nil {
 		raw.Close()
 		return nil, fmt.Errorf("%s: read the archive's table of contents: %s (is it cut off?)", in.Name, strings.TrimPrefix(err.Error(), "zip: "))
@@ -60,6 +64,29 @@ func (in *Input) openZip() (*archive, error) {
 		return d.IOReadCloser()
 	})
 	return &archive{z, raw, in.Name, in.limits.withDefaults()}, nil
+}
+
+// newZipReader reads an archive's table of contents, unless that claims more
+// members than an archive of logs has: reading it takes memory for each.
+func newZipReader(raw RawFile) (*zip.Reader, error) {
+	tail := make([]byte, min(raw.Size(), 64<<10+22+20))
+	if _, err := raw.ReadAt(tail, raw.Size()-int64(len(tail))); err != nil && err != io.EOF {
+		return nil, plainPathError(err)
+	}
+	if i := bytes.LastIndex(tail, []byte(emptyZip)); i >= 0 && len(tail) >= i+12 {
+		n := uint64(binary.LittleEndian.Uint16(tail[i+10:]))
+		if n == 0xFFFF && i >= 20 && string(tail[i-20:i-16]) == "PK\x06\x07" {
+			var end [40]byte
+			at := int64(binary.LittleEndian.Uint64(tail[i-12:]))
+			if _, err := raw.ReadAt(end[:], at); err == nil && string(end[:4]) == "PK\x06\x06" {
+				n = binary.LittleEndian.Uint64(end[32:])
+			}
+		}
+		if n > maxZipMembers {
+			return nil, fmt.Errorf("it holds %d members, more than the %d that are read", n, maxZipMembers)
+		}
+	}
+	return zip.NewReader(raw, raw.Size())
 }
 
 type failedReader struct{ err error }
@@ -163,39 +190,53 @@ func (in *Input) zipTable() (table []byte, ok bool, err error) {
 }
 
 // expandArchives replaces zip archives that are no log themselves by the files
-// in them, unpacked into a temporary folder; cleanup removes that.
-func expandArchives(ctx context.Context, found []Found, opt *Options) (out []Found, cleanup func(), err error) {
+// in them, unpacked into temporary folders; cleanup removes those. An archive that
+// cannot be unpacked keeps its place with the error. In a folder only what is
+// called .zip is unpacked: workbooks and the like are archives too.
+func expandArchives(ctx context.Context, found []Found, opt *Options) (out []Found, cleanup func()) {
 	var dirs []string
-	cleanup = func() {
+	for _, f := range found {
+		if f.Path == Stdin || f.Size < 22 || !isArchive(f.Path) || !f.Named() && !strings.EqualFold(filepath.Ext(f.Path), ".zip") {
+			out = append(out, f)
+			continue
+		}
+		files, dir, err := expandArchive(ctx, f, opt)
+		if dir != "" {
+			dirs = append(dirs, dir)
+		}
+		switch {
+		case err != nil:
+			f.err = err
+			out = append(out, f)
+		default:
+			out = append(out, files...)
+		}
+	}
+	return out, func() {
 		for _, d := range dirs {
 			os.RemoveAll(d)
 		}
 	}
-	for _, f := range found {
-		if f.Path == Stdin || f.Size < 22 || !isArchive(f.Path) {
-			out = append(out, f)
-			continue
-		}
-		in, _, err := openInput(ctx, f, opt)
-		if err != nil {
-			return nil, cleanup, err
-		}
-		if _, err := Detect(in, opt); !isUnknownFormat(err) {
-			out = append(out, f)
-			continue
-		}
-		dir, err := os.MkdirTemp("", "passhat-zip-*")
-		if err != nil {
-			return nil, cleanup, fmt.Errorf("%s: make a temporary folder: %w", f.name(), plainPathError(err))
-		}
-		dirs = append(dirs, dir)
-		files, err := unpack(ctx, in, dir)
-		if err != nil {
-			return nil, cleanup, err
-		}
-		out = append(out, files...)
+}
+
+// expandArchive unpacks one archive, unless it is a log itself.
+func expandArchive(ctx context.Context, f Found, opt *Options) (files []Found, dir string, err error) {
+	in, _, err := openInput(ctx, f, opt)
+	if err != nil {
+		return nil, "", err
 	}
-	return out, cleanup, nil
+	defer in.close()
+	if _, err := Detect(in, opt); !isUnknownFormat(err) {
+		return []Found{f}, "", nil
+	}
+	if dir, err = os.MkdirTemp("", "passhat-zip-*"); err != nil {
+		return nil, "", fmt.Errorf("%s: make a temporary folder: %w", f.name(), plainPathError(err))
+	}
+	if files, err = unpack(ctx, in, dir); err != nil {
+		os.RemoveAll(dir)
+		return nil, "", err
+	}
+	return files, dir, nil
 }
 
 func isArchive(path string) bool {

@@ -3,6 +3,8 @@ package ingest_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,5 +152,60 @@ func TestLyingArchive(t *testing.T) {
 				t.Errorf("%d rows of a damaged archive are stored", len(rows))
 			}
 		})
+	}
+}
+
+// TestOddArchivesDoNotStopOthers: an archive that cannot be unpacked is one
+// source that failed when it was named, and passed over with its reason when it
+// was found in a folder.
+func TestOddArchivesDoNotStopOthers(t *testing.T) {
+	d := newDesk(t)
+	good := d.write("logs/good.jsonl", oneTrial)
+	link, err := os.ReadFile(writeZip(t, member{name: "a.jsonl", text: "/etc/passwd", mode: os.ModeSymlink | 0o777}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := d.write("logs/bad.zip", string(link))
+	d.write("logs/cut.zip", string(link[:30]))
+	d.write("logs/table.xlsx", string(link)) // an archive that is no .zip is another kind of file
+	sum, err := d.ingest(ingest.Options{}, d.path("logs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sum.Sources) != 1 || sum.Sources[0].Source != good || len(sum.PassedOver) != 3 {
+		t.Errorf("sources %+v, passed over %+v", sum.Sources, sum.PassedOver)
+	}
+	checkContains(t, fmt.Sprint(sum.PassedOver), "not a path that leads out of it or a link")
+	again := newDesk(t)
+	sum, err = again.ingest(ingest.Options{}, good, bad)
+	if err == nil || len(sum.Sources) != 2 || sum.Sources[0].Err != nil || sum.Sources[1].Err == nil {
+		t.Errorf("named: %v, %+v", err, sum.Sources)
+	}
+}
+
+// TestArchiveOfTooManyMembers: its table of contents is not even read.
+func TestArchiveOfTooManyMembers(t *testing.T) {
+	path := writeZip(t, member{name: "a.jsonl", text: oneTrial})
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The end record moves behind a zip64 one that claims two million members.
+	end := bytes.Clone(b[len(b)-22:])
+	end[10], end[11] = 0xff, 0xff
+	at := uint64(len(b) - 22)
+	wide := make([]byte, 56)
+	copy(wide, "PK\x06\x06")
+	binary.LittleEndian.PutUint64(wide[32:], 2_000_000)
+	locator := make([]byte, 20)
+	copy(locator, "PK\x06\x07")
+	binary.LittleEndian.PutUint64(locator[8:], at)
+	b = append(append(append(b[:at:at], wide...), locator...), end...)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t)
+	if _, err := d.ingest(ingest.Options{}, path); err == nil || !strings.Contains(err.Error(), "2000000 members") {
+		t.Errorf("error %v", err)
 	}
 }
