@@ -216,7 +216,7 @@ func (g *gate) conclude() {
 		}
 	}
 	if len(why) > 0 {
-		rep.Summary += "; " + why[0]
+		rep.Summary += " (" + why[0] + ")"
 	}
 	if rep.Baseline != nil && rep.Baseline.Note != "" {
 		rep.Warnings = append(rep.Warnings, "baseline: "+rep.Baseline.Note)

@@ -120,7 +120,7 @@ func textCol(name string) Column { return Column{Name: name, Type: "VARCHAR", Ki
 func sentence(name string) Column {
 	return Column{Name: name, Type: "VARCHAR", Kind: Text, Wrap: true}
 }
-func wideCol(c Column) Column { c.Wide = true; return c }
+func wideCol(c Column) Column    { c.Wide = true; return c }
 func realCol(name string) Column { return Column{Name: name, Type: "DOUBLE", Kind: Float} }
 func countCol(name string) Column {
 	return Column{Name: name, Type: "BIGINT", Kind: Int}

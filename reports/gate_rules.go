@@ -386,6 +386,8 @@ func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
 	case r.Verdict == GateFail:
 		r.Figures = firstFew(r.Figures, 5)
 		r.Reach = "can trip and can pass; needed at least: " + needs
+	case r.leaning(k, p, adjusted, limit, alpha):
+		r.Reach = "can trip and can pass; needed at least: " + needs
 	case reach == 0:
 		r.Verdict, r.CanPass, r.Decide = GateInconclusive, false, needs
 		r.Figures = fmt.Sprintf("smallest adjusted p %.3f", least)
@@ -395,6 +397,40 @@ func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
 		r.Reach = fmt.Sprintf("can trip for %d of %s; needed: %s", reach, plural(tasks, "task"), needs)
 	}
 	return r, nil
+}
+
+// leaning makes the verdict inconclusive where a task lies above the limit and,
+// allowing for the number of tasks, is more likely flakier than not without
+// being shown to be: then the n that would show it, at its rate, is named.
+func (r *GateRule) leaning(k *gateCounts, p, adjusted []float64, limit, alpha float64) bool {
+	at := -1
+	for i := range p {
+		f, err := stats.Flakiness(k.c[i], k.n[i])
+		if err == nil && f > limit+1e-12 && adjusted[i] < 0.5 && (at < 0 || p[i] < p[at]) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	c, n := k.c[at], k.n[at]
+	needed := func(level float64) int64 {
+		for j := int64(1); j <= 1000; j++ {
+			if v, err := stats.FlakierThan(c*j, n*j, limit); err == nil && v <= level {
+				return n * j
+			}
+		}
+		return 0
+	}
+	alone, holm := needed(alpha), needed(alpha/float64(len(p)))
+	r.Verdict = GateInconclusive
+	r.At = append(r.At, k.tasks[at].task)
+	r.Figures = fmt.Sprintf("%s %d of %d lies above the limit and is not shown to: p %.3f, adjusted over %s %.3f", k.tasks[at].task, c, n, p[at], plural(int64(len(p)), "task"), adjusted[at])
+	r.Decide = fmt.Sprintf("n = %d trials for the task alone, %d under Holm over %s, if its rate stays,", alone, holm, plural(int64(len(p)), "task"))
+	if alone == 0 || holm == 0 {
+		r.Decide = fmt.Sprintf("more than %d trials", 1000*n)
+	}
+	return true
 }
 
 // minPassRule wants m of n trials of a task, in a share of the tasks. With more
@@ -478,7 +514,7 @@ func (g *gate) hardRule(ctx context.Context, grp *GateGroup, name string) (GateR
 		r.Verdict = GateFail
 	case seen == 0:
 		r.Verdict, r.CanTrip, r.CanPass, r.Value = GateInconclusive, false, false, nan
-		r.Figures = "no trial has a check of this name" + r.Figures[:0]
+		r.Figures = "no trial has a check of this name"
 		if names, err := g.d.column(ctx, fmt.Sprintf("SELECT DISTINCT unnest(json_keys(scores::JSON)) AS name FROM selected WHERE group_no = %d AND json_type(scores::JSON) = 'OBJECT' ORDER BY name LIMIT 10", grp.newNo)); err == nil && len(names) > 0 {
 			r.Figures += "; there are " + strings.Join(names, ", ") + suggest(name, names)
 		}

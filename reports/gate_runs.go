@@ -99,7 +99,8 @@ func (g *gate) runs(ctx context.Context, sel *selection, cond string) (out []gat
 	var all, few []string
 	for _, s := range settings {
 		text := "coalesce(t." + s.column + "::VARCHAR, '')"
-		if s.fixed {
+		// An ungraded trial was judged by no rule, which is no other rule.
+		if s.fixed && s.column != "pass_rule" {
 			all = append(all, text)
 		}
 		if s.column == "model" || s.column == "agent" || s.column == "effort" {
@@ -108,7 +109,7 @@ func (g *gate) runs(ctx context.Context, sel *selection, cond string) (out []gat
 	}
 	on := side{cond: cond}.on("t")
 	_, rows, err := g.d.table(ctx, fmt.Sprintf(`SELECT t.suite, t.run_id, min(t.run_at),
-	list_sort(list(DISTINCT concat_ws(' | ', %s)))::VARCHAR, list_sort(list(DISTINCT concat_ws(' | ', %s)))::VARCHAR, bool_and(%s)
+	(list_sort(list(DISTINCT concat_ws(' | ', %s))) || list_sort(list(DISTINCT t.pass_rule) FILTER (t.pass_rule IS NOT NULL)))::VARCHAR, list_sort(list(DISTINCT concat_ws(' | ', %s)))::VARCHAR, bool_and(%s)
 FROM %s GROUP BY t.suite, t.run_id HAVING bool_or(%s) ORDER BY min(t.run_at) DESC, t.run_id DESC, t.suite`,
 		strings.Join(all, ", "), strings.Join(few, ", "), on, sel.filtered(sel.source()), on), nil)
 	if err != nil {
@@ -233,7 +234,7 @@ func (g *gate) latest(runs, judged []gateRun, back int) ([]gateRun, string, erro
 		return nil, "", fmt.Errorf("baseline %s: the runs to choose from are of suite %s and the new run of suite %s: there is nothing to compare",
 			g.req.Against, strings.Join(suites(runs), ", "), strings.Join(suites(judged), ", "))
 	}
-	return nil, "", &EvidenceError{fmt.Sprintf("baseline %s: there is no earlier run of suite %s to compare with; ingest one first",
+	return nil, "", &EvidenceError{fmt.Sprintf("baseline %s: there is no earlier run of suite %s to compare with",
 		g.req.Against, strings.Join(suites(judged), ", "))}
 }
 

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"passhat/ingest/store"
 	"passhat/reports"
+	"passhat/sql"
 )
 
 // gateFile is read where no --config is given and it is there.
@@ -223,11 +225,8 @@ func (a *app) judge(ctx context.Context, g *gateFlags, req reports.GateRequest) 
 	}
 	s := &sides{a: a, read: &g.read}
 	defer s.close()
-	if err := s.open(ctx, orLast(before), orLast(after)); err != nil {
+	if err := s.openSome(ctx, before, after); err != nil {
 		return nil, err
-	}
-	if len(s.main.Trials()) == 0 && len(s.runs[1]) == 0 {
-		return nil, a.errEmpty("gate")
 	}
 	req.OldRuns, req.NewRuns = s.runs[0], s.runs[1]
 	bar := a.newProgress()
@@ -236,11 +235,30 @@ func (a *app) judge(ctx context.Context, g *gateFlags, req reports.GateRequest) 
 	return reports.Gate(ctx, s.session, req)
 }
 
-func orLast(name string) string {
-	if name == "" {
-		return "last"
+// openSome is open for sides of which one may have no name: a store without
+// trials will do for a file that is judged by itself.
+func (s *sides) openSome(ctx context.Context, before, after string) error {
+	st, err := store.Open(s.a.storeDir)
+	if err != nil {
+		return err
 	}
-	return name
+	if s.main, err = st.Snapshot(ctx); err != nil {
+		return err
+	}
+	for i, arg := range []string{before, after} {
+		if arg == "" || !s.isFile(arg) {
+			continue
+		}
+		s.files = append(s.files, arg)
+		if s.runs[i], err = s.readFile(ctx, arg); err != nil {
+			return err
+		}
+	}
+	if len(s.files) == 0 && len(s.main.Trials()) == 0 {
+		return s.a.errEmpty("gate")
+	}
+	s.session, err = sql.Open(ctx, s.main, sql.Config{Memory: s.a.memory, Threads: s.a.threads, Also: s.also})
+	return err
 }
 
 // gateError ends a gate that had nothing to judge by with the exit code of an
