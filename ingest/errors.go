@@ -1,9 +1,9 @@
 package ingest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 )
 
 // SyntaxError is one row of a log that cannot be read: it becomes a reject,
@@ -45,7 +45,16 @@ func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *Syn
 	if cut {
 		raw = raw[:RawLimit]
 	}
-	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: bytes.Clone(raw), Cut: cut}
+	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: withoutSecrets(raw), Cut: cut}
+}
+
+// secretText finds the texts under keys that can hold secrets, also in what is no
+// whole JSON.
+var secretText = regexp.MustCompile(`(?i)("(?:[^"\\]{0,64}(?:api[_-]?key|access[_-]?key|private[_-]?key|authorization|password|passwd|secret|credentials?|cookie|bearer)[^"\\]{0,16}|(?:[^"\\]{0,64}[_-])?token)"\s*:\s*")(?:[^"\\]|\\.)*`)
+
+// withoutSecrets is a copy of a row's text without what stands under such keys.
+func withoutSecrets(raw []byte) []byte {
+	return secretText.ReplaceAll(raw, []byte("${1}(left out)"))
 }
 
 // UsageError is a wrong option (exit code 2): an unknown column, a bad

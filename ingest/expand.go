@@ -90,6 +90,10 @@ func (m *Mapper) expandCounts(shape *Shape, line int64, path string, raw []byte)
 	n, c := m.row.n, m.row.c
 	reason := ""
 	switch {
+	case m.row.badCount != "":
+		reason = "c = " + cutText(m.row.badCount, 40) + " is no whole number of successes"
+	case n == 0:
+		reason = "n = 0: a row of counts stands for at least one trial"
 	case n < 0 || c < 0:
 		reason = fmt.Sprintf("counts below zero: n = %d, c = %d", n, c)
 	case c > n:

@@ -29,6 +29,7 @@ type finishCounts struct {
 	scoredUngraded   int64            // with a score but no verdict
 	judged, rejudged int64            // by --pass-when; of these, against the log's verdict
 	zeros            map[string]int64 // by column: zeros that mean unknown
+	negative         map[string]int64 // by column: numbers below zero, taken as unknown
 }
 
 type fixedValue struct {
@@ -169,6 +170,7 @@ func (f *finisher) finish(t *store.Trial) {
 		t.Effort = lower(t.Effort)
 	}
 	f.unknownZeros(t)
+	f.belowZero(t)
 	f.count.trials++
 	if !t.Passed.OK {
 		f.count.ungraded++
@@ -230,11 +232,39 @@ func (f *finisher) unknownZeros(t *store.Trial) {
 	}
 }
 
-func (f *finisher) zero(column string) {
-	if f.count.zeros == nil {
-		f.count.zeros = map[string]int64{}
+func (f *finisher) zero(column string) { countIn(&f.count.zeros, column) }
+
+// belowZero makes NULL of what cannot be less than nothing: a mean over it would
+// be wrong without a sign of it.
+func (f *finisher) belowZero(t *store.Trial) {
+	if t.CostUSD.V < 0 {
+		t.CostUSD = store.Opt[float64]{}
+		countIn(&f.count.negative, "cost_usd")
 	}
-	f.count.zeros[column]++
+	if t.DurationS.V < 0 {
+		t.DurationS = store.Opt[float64]{}
+		countIn(&f.count.negative, "duration_s")
+	}
+	if t.TTFTS.V < 0 {
+		t.TTFTS = store.Opt[float64]{}
+		countIn(&f.count.negative, "ttft_s")
+	}
+	for _, c := range []struct {
+		name string
+		n    *store.Opt[int64]
+	}{{"input_tokens", &t.InputTokens}, {"output_tokens", &t.OutputTokens}, {"reasoning_tokens", &t.ReasoningTokens}} {
+		if c.n.V < 0 {
+			*c.n = store.Opt[int64]{}
+			countIn(&f.count.negative, c.name)
+		}
+	}
+}
+
+func countIn(m *map[string]int64, name string) {
+	if *m == nil {
+		*m = map[string]int64{}
+	}
+	(*m)[name]++
 }
 
 func (c *finishCounts) add(o *finishCounts) {
@@ -244,6 +274,7 @@ func (c *finishCounts) add(o *finishCounts) {
 	c.judged += o.judged
 	c.rejudged += o.rejudged
 	c.zeros = addCounts(c.zeros, o.zeros)
+	c.negative = addCounts(c.negative, o.negative)
 }
 
 func lower(s string) string {

@@ -81,6 +81,7 @@ type halReader struct {
 	run    string // as the log has it
 	extras map[string]Value
 	good   map[string]bool // tasks by verdict, where the log lists them
+	listed bool            // what is read is the lists of tasks, no results
 	both   map[string]bool // tasks that both lists name
 	done   map[string]bool
 	// what the file's accuracy is compared with
@@ -224,6 +225,9 @@ var halKnown = []string{"reward", "score", "cost", "taken_actions", "task", "tra
 
 // result yields the trial of one task, or of one variation of its prompt.
 func (r *halReader) result(id, variant, at string, v Value, raw []byte) error {
+	if v.Kind != Object && !strings.HasPrefix(v.words(), "ERROR") && !r.listed {
+		return r.reject(at, "found "+v.Kind.String()+": the result of a task is an object, or a text that begins with ERROR", raw)
+	}
 	t := newTrial(r.base, at, raw)
 	t.TaskID, t.Variant = id, variant
 	if t.Trial.OK {
@@ -295,6 +299,7 @@ func (r *halReader) verdict(t *store.Trial, v Value, variant string) {
 
 // rest yields the tasks that only the lists name, and compares the totals.
 func (r *halReader) rest() error {
+	r.listed = true
 	for _, list := range []string{"successful_tasks", "failed_tasks"} {
 		var err error
 		r.extras["results"].get(list).eachElement(func(i int, v Value) bool {

@@ -354,6 +354,9 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 	s.Filled = p.filled.list(&f, s.Mapping)
 	s.Notes = append(slices.Clone(in.notes), notes(&stats, &p.counts, opt)...)
 	s.Notes = append(s.Notes, unusedRules(&stats, opt)...)
+	if s.Plan.Action == store.Append && p.seq.made {
+		s.Notes = append(s.Notes, fmt.Sprintf("the log names no run, so what was appended is a run of its own, %s: reports on the latest run show that part alone (--runs all reads all; --run NAME or a run_id in the log keeps one run)", p.seq.runName))
+	}
 	if s.Waiting > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("the last line is unfinished: its %s wait for the next ingest", plural(s.Waiting, "byte")))
 	}

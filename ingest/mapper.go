@@ -72,6 +72,7 @@ type rowParts struct {
 	boolScore bool
 	n, c      int64
 	cAt       int
+	badCount  string // the successes, where they are no whole number
 	runs      Value
 	ended     time.Time
 	scores    Value

@@ -26,6 +26,7 @@ type sequencer struct {
 	last     store.RunKey
 	lastTime runTime
 	numbers  map[uint64]int32
+	made     bool  // a trial was given runName
 	first    int32 // the number of a task's first trial of which the log gives none
 }
 
@@ -43,6 +44,7 @@ func (s *sequencer) sequence(trials []store.Trial) {
 		t := &trials[i]
 		if t.RunID == "" {
 			t.RunID, t.RunMade = s.runName, true
+			s.made = true
 		}
 		s.runTime(t)
 		if !t.Trial.OK {

@@ -176,6 +176,8 @@ func (s *Shape) count(r *rowParts, vals []Value) {
 	}
 	if c, ok := vals[cAt].integer(); ok {
 		r.mode, r.n, r.c, r.cAt = runCounts, n, c, cAt
+	} else if _, isNum := vals[cAt].float(); isNum {
+		r.mode, r.n, r.cAt, r.badCount = runCounts, n, cAt, string(vals[cAt].Text)
 	}
 }
 

@@ -225,6 +225,9 @@ func notes(s *Stats, c *finishCounts, opt *Options) []string {
 	if s.RepeatedKeys > 0 {
 		add("%s with a key that is there twice: the last counts", plural(s.RepeatedKeys, "row"))
 	}
+	for _, col := range slices.Sorted(maps.Keys(c.negative)) {
+		add("%s below zero on %s: taken as unknown", col, plural(c.negative[col], "trial"))
+	}
 	if s.NaN > 0 {
 		add("NaN or infinite numbers taken as unknown: %s", group(s.NaN))
 	}

@@ -33,6 +33,9 @@ type tbReader struct {
 	opt   *Options
 	yield func(*store.Trial, error) bool
 
+	looked  bool   // for fileRun
+	fileRun string // the run that recordings of the file name
+
 	info *tbInfo
 	// submission says that the runs are trials of one run; rank is the place of
 	// the run under way.

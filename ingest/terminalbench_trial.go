@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,7 +77,9 @@ func (r *tbReader) number(t *store.Trial, v Value) {
 		}
 	}
 	if t.RunID == "" {
-		t.RunID = tbRunName(m, v.get("recording_path").words())
+		if t.RunID = tbRunName(m, v.get("recording_path").words()); t.RunID == "" {
+			t.RunID = r.otherRun() // a trial that threw inside the harness has no recording
+		}
 	}
 	if !r.submission {
 		return
@@ -98,6 +101,34 @@ func tbRunName(m []string, recording string) string {
 		return run
 	}
 	return ""
+}
+
+// tbRecording finds the run in the recordings' paths.
+var tbRecording = regexp.MustCompile(`"recording_path":\s*"([^"/\\]+)/[^"/]+/[^"/]+/`)
+
+// otherRun is the run that other trials of the file name, "" if none does or
+// they name several.
+func (r *tbReader) otherRun() string {
+	if r.looked {
+		return r.fileRun
+	}
+	r.looked = true
+	head, err := r.in.head()
+	if err != nil {
+		return ""
+	}
+	for _, m := range tbRecording.FindAllSubmatch(head, -1) {
+		if run := string(m[1]); r.fileRun == "" || r.fileRun == run {
+			r.fileRun = run
+		} else {
+			r.fileRun = ""
+			break
+		}
+	}
+	if r.fileRun == "." || r.fileRun == ".." {
+		r.fileRun = ""
+	}
+	return r.fileRun
 }
 
 // tests makes scores of the results of the single tests.

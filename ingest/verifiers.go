@@ -115,6 +115,7 @@ type vfReader struct {
 	meta                   Value
 	rows, errors, zeroTime int64
 	agents, training       int64
+	beyond                 int64    // rewards below 0 or above 1
 	names                  []string // of the scores in the first rows
 	sum                    float64
 	graded                 int64

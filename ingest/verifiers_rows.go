@@ -88,6 +88,9 @@ func (r *vfReader) judge(t *store.Trial, scores *jsonObject) {
 		return
 	}
 	t.Score, t.ScoreName = store.Some(x), r.score
+	if r.score == "reward" && (x > 1 || x < 0) {
+		r.beyond++
+	}
 	t.Passed, t.PassRule = store.Some(x >= r.threshold), r.rule
 }
 
@@ -178,6 +181,10 @@ func (r *vfReader) compare() {
 	r.compareCounts()
 	if r.opt.Score != "" && r.graded == 0 && r.rows > 0 {
 		r.in.Note("--score %s: no row has it; the rows have %s", r.opt.Score, strings.Join(firstFew(r.names), ", "))
+	}
+	if r.beyond > 0 && r.opt.Score == "" && r.opt.PassWhen == "" {
+		r.in.Note("%s outside 0 to 1: it is a sum of functions, and %s, verifiers' own rule, may call solved what is not; the rows also have %s (--score NAME)",
+			plural(r.beyond, "reward"), r.rule, strings.Join(firstFew(slices.DeleteFunc(slices.Clone(r.names), func(n string) bool { return n == "reward" })), ", "))
 	}
 	if r.errors > 0 {
 		r.in.Note("%s with an error: those with a reward count by it, as in verifiers, where an error means reward 0", plural(r.errors, "row"))

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"passhat/ingest"
@@ -128,6 +129,11 @@ func (a *app) sayNamed(sum ingest.Summary) {
 		}
 		for _, n := range s.Notes {
 			a.say("%s: %s", s.Source, n)
+		}
+		for _, n := range s.Store.Notes {
+			if !slices.Contains(s.Notes, n) {
+				a.say("%s: %s", s.Source, n)
+			}
 		}
 	}
 	a.sayPassedOver(sum.PassedOver, false)

@@ -166,5 +166,6 @@ func (b *Batch) summary(r *Record, d *decision, roll *rollup) Summary {
 		return sum
 	}
 	sum.Tasks = roll.taskCounts()
+	sum.Notes = append(slices.Clip(sum.Notes), roll.partlyNamed()...)
 	return sum
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math"
 	"path"
@@ -216,6 +217,42 @@ func (r *rollup) taskCounts() []TaskCount {
 		return strings.Compare(a.TaskID, b.TaskID)
 	})
 	return out
+}
+
+// partlyNamed says of which runs some trials lack the model, agent or effort
+// that the others have: reports by it show them apart.
+func (r *rollup) partlyNamed() (notes []string) {
+	for _, c := range []struct {
+		name string
+		at   int
+	}{{"model", 6}, {"agent", 7}, {"effort", 10}} {
+		without, named := map[RunKey]int64{}, map[RunKey]string{}
+		for _, t := range r.list {
+			key := RunKey{t.text[0], t.text[1]}
+			if t.text[c.at] == "" {
+				without[key] += t.n
+			} else {
+				named[key] = t.text[c.at]
+			}
+		}
+		var trials int64
+		example := ""
+		for _, t := range r.list {
+			key := RunKey{t.text[0], t.text[1]}
+			if n := without[key]; n > 0 && named[key] != "" {
+				trials += n
+				delete(without, key)
+				if example == "" {
+					example = named[key]
+				}
+			}
+		}
+		if trials > 0 {
+			notes = append(notes, fmt.Sprintf("%d trials have no %s though others of their run do (%s): reports by %s count them apart; --set %s=… puts it right",
+				trials, c.name, example, c.name, c.name))
+		}
+	}
+	return notes
 }
 
 func (b *Batch) writeRollup(roll *rollup, leaveOut map[RunKey]bool) (staged, error) {
