@@ -371,14 +371,6 @@ func (g *gate) counts(grp *GateGroup) *gateCounts {
 	return k
 }
 
-// name is a task as sentences call it.
-func (t *gateTask) name(several bool) string {
-	if several && t.suite != "" {
-		return t.suite + "/" + t.task
-	}
-	return t.task
-}
-
 // worst orders tasks for people: the largest drop first, then the lowest rate.
 func worst(tasks []GateTask) {
 	drop := func(t GateTask) float64 {

@@ -179,14 +179,14 @@ func (a *app) gate(cmd *cobra.Command, g *gateFlags, args []string) error {
 		return err
 	}
 	if g.plan {
-		return a.gatePlan(cmd.Context(), g, cfg, outs)
+		return a.gatePlan(cmd.Context(), g, cfg)
 	}
 	req, err := g.gateRequest(cmd, cfg)
 	if err != nil {
 		return err
 	}
 	if g.aa {
-		return a.gateAA(cmd.Context(), g, req, outs)
+		return a.gateAA(cmd.Context(), g, req)
 	}
 	if len(args) > 0 {
 		req.Judged = args[0]

@@ -12,15 +12,15 @@ import (
 	"passhat/sql"
 )
 
-func (a *app) gatePlan(_ context.Context, g *gateFlags, cfg reports.GateConfig, outs []reports.Output) error {
+func (a *app) gatePlan(_ context.Context, g *gateFlags, cfg reports.GateConfig) error {
 	res, err := reports.PlanGate(cfg, g.planTasks, g.planTrials, g.planRuns)
 	if err != nil {
 		return err
 	}
-	return g.printPlain(a, res, outs)
+	return g.printPlain(a, res)
 }
 
-func (a *app) gateAA(ctx context.Context, g *gateFlags, req reports.GateRequest, outs []reports.Output) error {
+func (a *app) gateAA(ctx context.Context, g *gateFlags, req reports.GateRequest) error {
 	d, err := a.open(ctx, nil, nil, sql.Config{})
 	if err != nil {
 		return err
@@ -36,11 +36,11 @@ func (a *app) gateAA(ctx context.Context, g *gateFlags, req reports.GateRequest,
 	if err != nil {
 		return a.gateError(err, req.Config)
 	}
-	return g.printPlain(a, res, outs)
+	return g.printPlain(a, res)
 }
 
 // printPlain prints what is no verdict: it has the forms of every result only.
-func (g *gateFlags) printPlain(a *app, res *reports.Result, outs []reports.Output) error {
+func (g *gateFlags) printPlain(a *app, res *reports.Result) error {
 	if g.out.form == reports.GateJUnit {
 		return usagef("--output junit: a verdict has this form, a plan or --aa has not")
 	}
