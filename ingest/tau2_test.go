@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,26 @@ func TestTau2Notes(t *testing.T) {
 				t.Errorf("%s: the summary does not say %q:\n%s", sample, want, text)
 			}
 		}
+	}
+}
+
+// TestTau2Twice: simulations of one task and trial are all counted, with an id or
+// without.
+func TestTau2Twice(t *testing.T) {
+	sim := func(id string, reward int) string {
+		return fmt.Sprintf(`{%s"task_id":"4","trial":1,"termination_reason":"user_stop","reward_info":{"reward":%d}}`, id, reward)
+	}
+	d := newDesk(t)
+	s := d.one(ingest.Options{}, d.write("twice.json", `{"timestamp":"2026-05-04T10:00:00","info":{"agent_info":{"llm":"vela-2"},"environment_info":{"domain_name":"library"}},"simulations":[`+
+		strings.Join([]string{sim("", 1), sim("", 0), sim("", 1), sim(`"id":"u",`, 0)}, ",")+"]}"))
+	checkContains(t, strings.Join(s.Notes, "\n"), "3 simulations of a task and trial that stood there before, all counted")
+	var got []string
+	for _, r := range storedRows(t, d.st) {
+		got = append(got, fmt.Sprint(r["trial_from"], " ", r["passed"]))
+	}
+	slices.Sort(got)
+	if want := []string{"explicit false", "explicit true", "order false", "order true"}; !slices.Equal(got, want) {
+		t.Errorf("stored %v, want %v", got, want)
 	}
 }
 

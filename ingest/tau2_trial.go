@@ -377,20 +377,27 @@ func (r *tau2Reader) finish(s *tau2Sim) {
 	r.place(t)
 }
 
-// place keeps which task and trial was read where.
+// place keeps which task and trial was read where. What stood there before is
+// another trial: without an id of its own its number would make the two one, so
+// it gets one by order.
 func (r *tau2Reader) place(t *store.Trial) {
-	if len(r.places) >= maxRuns {
-		return
+	room := len(r.places) < maxRuns
+	if room {
+		r.run[t.TaskID] = true
 	}
-	r.run[t.TaskID] = true
 	if !t.Trial.OK {
 		return
 	}
 	place := tau2Place{t.TaskID, t.Trial.V}
 	first, twice := r.places[place]
 	if !twice {
-		r.places[place] = t.SourceRow
+		if room {
+			r.places[place] = t.SourceRow
+		}
 		return
+	}
+	if t.TrialUID == "" {
+		t.Trial, t.TrialFrom = store.Opt[int32]{}, store.TrialOrder
 	}
 	if r.known.twice++; r.known.twice <= 20 {
 		r.known.first = append(r.known.first, fmt.Sprintf("task %s, trial %d (%s, %s)", place.task, place.trial, first, t.SourceRow))
