@@ -155,19 +155,24 @@ func (r *evalPlusReader) member(key string, c byte) error {
 func (r *evalPlusReader) task(task, at string, raw []byte) error {
 	v, ok := JSONValue(raw)
 	var samples []evalPlusSample
+	over := false
 	switch {
 	case ok && v.Kind == Array:
 		v.eachElement(func(i int, e Value) bool {
+			if i == maxCount {
+				over = true
+				return false
+			}
 			samples = append(samples, newEvalPlusSample(e, e.get("base_status"), e.get("plus_status")))
-			return len(samples) < maxCount
+			return true
 		})
 	case ok && v.get("base").Kind == Array:
-		samples = oldEvalPlus(v)
+		samples, over = oldEvalPlus(v)
 	default:
 		return r.reject(at, "a list of samples, or an object with base and plus, is wanted", raw)
 	}
-	r.tasks++
 	var passes [2]int
+	read := 0
 	for i := range samples {
 		s := &samples[i]
 		if reason := s.check(); reason != "" {
@@ -176,6 +181,7 @@ func (r *evalPlusReader) task(task, at string, raw []byte) error {
 			}
 			continue
 		}
+		read++
 		base, plus := s.base == "pass", s.base == "pass" && s.plus == "pass"
 		passes[0] += boolInt(base)
 		passes[1] += boolInt(plus)
@@ -183,8 +189,14 @@ func (r *evalPlusReader) task(task, at string, raw []byte) error {
 			return errStopped
 		}
 	}
-	for i, c := range passes {
-		r.sums[i] += float64(c) / float64(max(len(samples), 1))
+	if read > 0 {
+		r.tasks++
+		for i, c := range passes {
+			r.sums[i] += float64(c) / float64(read)
+		}
+	}
+	if over {
+		return r.reject(fmt.Sprintf("%s[%d]", at, maxCount), fmt.Sprintf("one task may have at most %d samples: those from here on were not read", maxCount), raw)
 	}
 	return nil
 }
@@ -264,7 +276,8 @@ func newEvalPlusSample(e, base, plus Value) evalPlusSample {
 }
 
 // oldEvalPlus reads the older form: base and plus are lists of [status, details].
-func oldEvalPlus(v Value) (samples []evalPlusSample) {
+// over says that there were more than may be.
+func oldEvalPlus(v Value) (samples []evalPlusSample, over bool) {
 	status := func(e Value) (first Value) {
 		if e.Kind != Array {
 			return e
@@ -272,9 +285,12 @@ func oldEvalPlus(v Value) (samples []evalPlusSample) {
 		e.eachElement(func(_ int, x Value) bool { first = x; return false })
 		return first
 	}
-	v.get("base").eachElement(func(_ int, e Value) bool {
+	v.get("base").eachElement(func(i int, e Value) bool {
+		if over = i == maxCount; over {
+			return false
+		}
 		samples = append(samples, evalPlusSample{base: status(e).words(), raw: e.Text})
-		return len(samples) < maxCount
+		return true
 	})
 	v.get("plus").eachElement(func(i int, e Value) bool {
 		if i < len(samples) {
@@ -282,7 +298,7 @@ func oldEvalPlus(v Value) (samples []evalPlusSample) {
 		}
 		return i < len(samples)
 	})
-	return samples
+	return samples, over
 }
 
 // check returns what is wrong with the sample, or "".

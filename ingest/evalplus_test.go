@@ -36,3 +36,29 @@ func TestEvalPlusStale(t *testing.T) {
 		t.Errorf("the difference is not said: %s", text)
 	}
 }
+
+// TestEvalPlusFaultySamples: only what was read is compared with pass_at_k, and
+// samples beyond the limit are not left out in silence.
+func TestEvalPlusFaultySamples(t *testing.T) {
+	const head = `{"date":"2026-05-04 10:00","hash":"h","pass_at_k":{"base":{"pass@1":0.5}},"eval":{"Mbpp/1":`
+	pass, fail := `{"base_status":"pass","plus_status":null}`, `{"base_status":"fail","plus_status":null}`
+	d := newDesk(t)
+	s := d.one(ingest.Options{MaxRejects: "90%"}, d.write("a.json", head+"["+pass+`,{"base_status":"maybe"},`+fail+"]}}"))
+	if text := strings.Join(s.Notes, "\n"); strings.Contains(text, "pass@1") || s.Store.Rejects != 1 {
+		t.Errorf("%d rejects, and one of two samples that passed is said to differ from 0.5: %s", s.Store.Rejects, text)
+	}
+	const most = 50_000
+	for name, task := range map[string]string{
+		"list": "[" + strings.Repeat(pass+",", most) + pass + "]",
+		"old":  `{"nfiles":1,"plus":[["success",[]]],"base":[` + strings.Repeat(`["success",[]],`, most) + `["success",[]]]}`,
+	} {
+		_, trials, rejects, err := ingest.ReadTrials(t.Context(), d.write(name+".json", head+task+"}}"), ingest.Options{Env: noEnv, Score: "base"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(trials) != most || len(rejects) != 1 {
+			t.Fatalf("%s: %d trials and %d rejects, want %d and 1", name, len(trials), len(rejects), most)
+		}
+		checkContains(t, rejects[0].Error(), "eval.Mbpp/1[50000]: one task may have at most 50000 samples")
+	}
+}

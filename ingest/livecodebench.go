@@ -206,7 +206,7 @@ func liveProblem(in *Input, base store.Trial, at string, elem []byte, yield func
 	graded.eachElement(func(i int, g Value) bool {
 		place := at + ".graded_list[" + strconv.Itoa(i) + "]"
 		if i >= maxCount {
-			bad = NewSyntaxError(in, 0, place, fmt.Sprintf("one problem may have at most %d samples", maxCount), g.Text)
+			bad = NewSyntaxError(in, 0, place, fmt.Sprintf("one problem may have at most %d samples: those from here on were not read", maxCount), g.Text)
 			return false
 		}
 		t := newTrial(base, place, elem)
@@ -217,8 +217,8 @@ func liveProblem(in *Input, base store.Trial, at string, elem []byte, yield func
 			t.OutputHash = string(hex16(codes[i].Text))
 		}
 		if t.Passed = g.truth(); !t.Passed.OK && g.Kind != Null {
-			bad = NewSyntaxError(in, 0, place, "found "+quoteShort(g.Text)+", true or false is wanted", g.Text)
-			return false
+			stopped = !yield(nil, NewSyntaxError(in, 0, place, "found "+quoteShort(g.Text)+", true or false is wanted", g.Text))
+			return !stopped
 		}
 		n, passes = n+1, passes+boolInt(t.Passed.V)
 		one := jsonObject{append([]string(nil), extra.keys...), append([][]byte(nil), extra.values...)}

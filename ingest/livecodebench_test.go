@@ -38,3 +38,23 @@ func TestLiveCodeBenchNames(t *testing.T) {
 	}
 	checkContains(t, err.Error(), "performances[2]: pass@1 = 33.3")
 }
+
+// TestLiveCodeBenchFaultySamples: a sample that cannot be read does not take
+// those behind it along, and samples beyond the limit are not left out in silence.
+func TestLiveCodeBenchFaultySamples(t *testing.T) {
+	for _, c := range []struct {
+		graded, want string
+		trials       int
+	}{
+		{`true,"maybe",false,true`, `[0].graded_list[1]: found "maybe", true or false is wanted`, 3},
+		{strings.Repeat("true,", 50_000) + "true,true", "[0].graded_list[50000]: one problem may have at most 50000 samples", 50_000},
+	} {
+		path := filepath.Join(t.TempDir(), "a.json")
+		writeText(t, path, `[{"question_id":"q1","graded_list":[`+c.graded+`],"pass@1":1}]`)
+		_, trials, rejects, err := ingest.ReadTrials(t.Context(), path, ingest.Options{Env: noEnv})
+		if err != nil || len(trials) != c.trials || len(rejects) != 1 {
+			t.Fatalf("%d trials and %d rejects, want %d and 1 (%v)", len(trials), len(rejects), c.trials, err)
+		}
+		checkContains(t, rejects[0].Error(), c.want)
+	}
+}
