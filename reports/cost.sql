@@ -42,14 +42,14 @@ ORDER BY c.group_no
 -- quiet: cost cost_per_pass share_of_cost p95 turns
 -- hide: place
 WITH task AS (
-	SELECT group_no, suite, task_id, max(shape) AS shape, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_n)::DOUBLE AS cost_n
+	SELECT group_no, suite, task_id, max(shape) AS shape, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, sum(cost_nano) AS cost_nano, sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_n)::DOUBLE AS cost_n
 	FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id
 ),
 trial AS (
 	SELECT group_no, suite, task_id, quantile_cont(duration_s, 0.95) AS p95, avg(turns) AS turns FROM selected GROUP BY group_no, suite, task_id
 ),
 ranked AS (
-	SELECT t.*, t.cost / nullif(sum(t.cost) OVER (PARTITION BY t.group_no), 0) AS share, r.p95, r.turns, row_number() OVER (ORDER BY t.cost DESC NULLS LAST, r.p95 DESC NULLS LAST, t.group_no, t.suite, t.task_id) AS place
+	SELECT t.*, t.cost_nano::DOUBLE / nullif(sum(t.cost_nano) OVER (PARTITION BY t.group_no), 0)::DOUBLE AS share, r.p95, r.turns, row_number() OVER (ORDER BY t.cost DESC NULLS LAST, r.p95 DESC NULLS LAST, t.group_no, t.suite, t.task_id) AS place
 	FROM task AS t LEFT JOIN trial AS r ON r.group_no = t.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND r.task_id IS NOT DISTINCT FROM t.task_id
 )
 SELECT unnest(g.grp), r.task_id, r.shape, r.n, r.c, r.cost, r.cost / nullif(r.cost_n, 0) * r.n / nullif(r.c, 0) AS cost_per_pass, r.share AS share_of_cost, r.p95, r.turns, r.place

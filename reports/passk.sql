@@ -60,7 +60,7 @@ averaged AS (
 		CASE WHEN n_min >= k THEN list_avg([r.at_k FOR r IN runs_of]) END AS at_k,
 		CASE WHEN n_min >= k THEN list_avg([r.hat_k FOR r IN runs_of]) END AS hat_k,
 		CASE WHEN n_min >= k THEN list_avg([r.high_k FOR r IN runs_of]) END AS high_k,
-		[r.c FOR r IN runs_of] AS c_list, [r.c_high FOR r IN runs_of] AS high_list, [r.n FOR r IN runs_of] AS n_list, [r.run_id FOR r IN runs_of] AS run_list
+		[r.c FOR r IN runs_of] AS c_list, [r.c_high FOR r IN runs_of] AS high_list, [r.n FOR r IN runs_of] AS n_list, [coalesce(r.run_id, '') FOR r IN runs_of] AS run_list
 	FROM task
 ),
 grouped AS (
@@ -71,10 +71,10 @@ grouped AS (
 		count(*) FILTER (c = n) AS stable_pass, count(*) FILTER (c > 0 AND c < n) AS flaky_tasks,
 		count(*) FILTER (c = 0) AS stable_fail,
 		sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n)::DOUBLE, 0) AS cost_per_trial,
-		min(suite) IS NOT DISTINCT FROM max(suite) AS one_suite,
+		min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AS one_suite,
 		list({'weight': weight, 'rate': rate, 'flake': flake, 'at_k': at_k, 'hat_k': hat_k, 'high_k': high_k,
 			'cells': cells, 'c_list': c_list, 'high_list': high_list, 'n_list': n_list, 'run_list': run_list,
-			'task_key': CASE WHEN cells > 1 THEN coalesce(suite, '') || chr(31) || task_id END} ORDER BY suite, task_id) AS tasks_of
+			'task_key': CASE WHEN cells > 1 THEN coalesce(suite, '') || chr(31) || coalesce(task_id, '') END} ORDER BY suite, task_id) AS tasks_of
 	FROM averaged GROUP BY group_no, k
 ),
 listed AS (

@@ -32,7 +32,7 @@ FROM task
 -- table: plan_base
 SELECT group_no, any_value(grp) AS grp, count(*) AS found, coalesce($task_count::INTEGER, count(*)) AS t, any_value(k) AS k, sum(planned)::BIGINT AS planned, 1 - $conf::DOUBLE AS alpha,
 	mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) * n / (n - 1) END ORDER BY suite, task_id), NULL).mean AS sigma2,
-	coalesce($price::DOUBLE, mean_se(list(cost ORDER BY suite, task_id), NULL).mean) AS price, sum(planned * coalesce($price::DOUBLE, cost)) AS planned_cost, count(cost) AS priced,
+	coalesce($price::DOUBLE, mean_se(list(cost ORDER BY suite, task_id), NULL).mean) AS price, sum(planned * TRY_CAST(round(coalesce($price::DOUBLE, cost) * 1e9) AS HUGEINT))::DOUBLE / 1e9 AS planned_cost, count(cost) AS priced,
 	list(round(c / n * $n_low::INTEGER)::BIGINT ORDER BY suite, task_id) AS low_c, list($n_low::BIGINT ORDER BY suite, task_id) AS low_n,
 	list(round(c / n * $n_mid::INTEGER)::BIGINT ORDER BY suite, task_id) AS mid_c, list($n_mid::BIGINT ORDER BY suite, task_id) AS mid_n,
 	list(round(c / n * planned)::BIGINT ORDER BY suite, task_id) AS own_c, list(planned::BIGINT ORDER BY suite, task_id) AS own_n,

@@ -91,8 +91,8 @@ runs AS (
 cell AS (
 	SELECT group_no, monday, any_value(k) AS k, count(DISTINCT {'s': suite, 't': task_id}) AS tasks,
 		least(count(DISTINCT run_id), 3)::INTEGER AS across_k,
-		CASE WHEN count(DISTINCT run_id) > 1 AND min(suite) IS NOT DISTINCT FROM max(suite) THEN run_ci(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id),
-			list(task_id ORDER BY task_id, run_id), list(run_id ORDER BY task_id, run_id), list(weight ORDER BY task_id, run_id), least(count(DISTINCT run_id), 3), 'across', $conf::DOUBLE) END AS across,
+		CASE WHEN count(DISTINCT run_id) > 1 AND min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) THEN run_ci(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id),
+			list(coalesce(task_id, '') ORDER BY task_id, run_id), list(coalesce(run_id, '') ORDER BY task_id, run_id), list(weight ORDER BY task_id, run_id), least(count(DISTINCT run_id), 3), 'across', $conf::DOUBLE) END AS across,
 		fixed_suite_ci(list(c ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) AS fixed
 	FROM weekly_cells WHERE in_week GROUP BY group_no, monday
 )
@@ -103,8 +103,8 @@ SELECT r.group_no, r.monday, c.k, r.runs, c.tasks, r.means.mean AS mean, r.hats.
 FROM runs AS r JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday
 -- table: weekly_spread
 -- Do the nights of the window differ by more than the noise of trials?
-SELECT group_no, CASE WHEN min(suite) IS NOT DISTINCT FROM max(suite) AND count(DISTINCT run_id) > 1
-	THEN run_effect(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id), list(task_id ORDER BY task_id, run_id), list(run_id ORDER BY task_id, run_id)) END AS effect
+SELECT group_no, CASE WHEN min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AND count(DISTINCT run_id) > 1
+	THEN run_effect(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id), list(coalesce(task_id, '') ORDER BY task_id, run_id), list(coalesce(run_id, '') ORDER BY task_id, run_id)) END AS effect
 FROM weekly_cells WHERE in_span GROUP BY group_no
 -- table: weekly_counts
 -- What was planned, tried and paid for in the two weeks.
