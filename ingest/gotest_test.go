@@ -1,8 +1,10 @@
 package ingest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"passhat/ingest"
 )
@@ -46,8 +48,13 @@ func TestGoTestAttempts(t *testing.T) {
 // and C? (ungraded).
 func goTestResults(t *testing.T, opt ingest.Options, file string) string {
 	t.Helper()
+	return goTestMarks(t, opt, formatsDir+"/gotest/"+file)
+}
+
+func goTestMarks(t *testing.T, opt ingest.Options, path string) string {
+	t.Helper()
 	opt.Env = noEnv
-	_, trials, _, err := ingest.ReadTrials(t.Context(), formatsDir+"/gotest/"+file, opt)
+	_, trials, _, err := ingest.ReadTrials(t.Context(), path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,5 +91,70 @@ func TestGoTestRounds(t *testing.T) {
 	s = d.one(ingest.Options{}, formatsDir+"/gotest/sample-count.jsonl")
 	for _, want := range []string{"3 test runs skipped", "1 line passed over", "1 test with subtests left out"} {
 		checkContains(t, strings.Join(s.Notes, "\n"), want)
+	}
+}
+
+// goTestLog writes events of package p/q: "r A" runs TestA; p, f and s are its
+// results; ( starts the package and ) ends it.
+func goTestLog(script string) string {
+	var b strings.Builder
+	words := strings.Fields(script)
+	for i := 0; i < len(words); i++ {
+		action := map[string]string{"(": "start", ")": "fail", "r": "run", "p": "pass", "f": "fail", "s": "skip"}[words[i]]
+		fmt.Fprintf(&b, `{"Action":%q,"Package":"p/q"`, action)
+		if action != "start" && words[i] != ")" {
+			i++
+			fmt.Fprintf(&b, `,"Test":"Test%s"`, words[i])
+		}
+		b.WriteString("}\n")
+	}
+	return b.String()
+}
+
+// TestGoTestParents: the failure of a test with subtests that none of them shows
+// is not lost.
+func TestGoTestParents(t *testing.T) {
+	const passes = "r A r A/x p A/x r A/y p A/y p A "
+	for name, c := range map[string]struct{ log, want, note string }{
+		"early":        {passes + "r A f A", "A/x+ A/y+ A/x? A/y?", "2 trials ungraded: a test with subtests failed before they ran"},
+		"early, first": {"r A f A " + passes, "A/x? A/y? A/x+ A/y+", "2 trials ungraded"},
+		"half":         {passes + "r A r A/x p A/x f A", "A/x+ A/y+ A/x+ A/y?", "1 trial ungraded"},
+		"late":         {passes + "r A r A/x p A/x r A/y s A/y f A", "A/x+ A/y+ A/x+", "1 failure of tests with subtests that none of their subtests shows: p/q.TestA (line 7)"},
+		"shown":        {passes + "r A r A/x f A/x f A", "A/x+ A/y+ A/x-", "1 test with subtests left out"},
+		"nested":       {"r A r A/x r A/x/i p A/x/i p A/x p A r A f A r A r A/x f A/x f A", "A/x/i+ A/x/i? A/x/i?", "2 tests with subtests left out"},
+		"cut":          {"( " + passes + "r A )", "A/x+ A/y+ A/x? A/y?", "2 trials ungraded"},
+		"cut below":    {"( " + passes + "r A r A/x )", "A/x+ A/y+ A/x?", "1 test with subtests left out"},
+		"never":        {"r A f A r A p A", "A- A+", ""},
+		"slashes":      {"r A r A/u/v p A/u/v p A r A f A", "A/u/v+ A/u/v?", "1 test with subtests left out"},
+		"siblings":     {"r A r A/x p A/x r A/x/i p A/x/i p A", "A/x+ A/x/i+", "1 test with subtests left out"},
+		// The second start re-runs x alone, so that y was not meant to run.
+		"re-run":        {"( r A r A/x f A/x r A/y p A/y f A ) ( r A f A )", "A/x- A/y+", "1 result is a re-run of a failure"},
+		"re-run, early": {"( r A f A ) ( " + passes + ")", "A/x? A/y?", "2 results are re-runs of failures"},
+		"second round":  {"( r B p B " + passes + ") ( r A f A r B p B )", "B+ A/x+ A/y+ A/x? A/y? B+", "2 trials ungraded"},
+	} {
+		d := newDesk(t)
+		path := d.write("log.jsonl", goTestLog(c.log))
+		if got := goTestMarks(t, ingest.Options{}, path); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		checkContains(t, strings.Join(d.one(ingest.Options{}, path).Notes, "\n"), c.note)
+	}
+}
+
+// TestGoTestDeepNames: names of many slashes cost no more than their length.
+func TestGoTestDeepNames(t *testing.T) {
+	var b strings.Builder
+	for i := range 200 {
+		test := fmt.Sprintf("Test%d%s", i, strings.Repeat("/x", 2000))
+		fmt.Fprintf(&b, `{"Action":"run","Package":"p","Test":"%[1]s"}`+"\n"+`{"Action":"pass","Package":"p","Test":"%[1]s"}`+"\n", test)
+	}
+	path, begin := newDesk(t).write("deep.jsonl", b.String()), time.Now()
+	peak := peakHeap(func() {
+		if got := goTestMarks(t, ingest.Options{}, path); strings.Count(got, "+") != 200 {
+			t.Errorf("%d trials passed, want 200", strings.Count(got, "+"))
+		}
+	})
+	if took := time.Since(begin); peak > 64<<20 || took > 5*time.Second {
+		t.Errorf("%d MiB and %v for a log of %d KiB", peak>>20, took, b.Len()>>10)
 	}
 }
