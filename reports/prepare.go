@@ -32,6 +32,9 @@ type selection struct {
 	missing, minN, maxN          int64
 	notEveryRun, notCommon       int64
 	zeroWeight, suites, emptyTsk int64
+
+	latest              int64 // how many runs of each group are read, 0 for all
+	runsRead, runsThere int64 // runs read of those that the filter leaves
 }
 
 // prepare makes, in this order, the relations that a report reads:
@@ -183,7 +186,6 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 // makeRuns settles which runs are read: the latest ones of each suite and
 // configuration, all, or one by name.
 func (sel *selection) makeRuns(ctx context.Context, d *db) error {
-	choose := ""
 	sel.allRuns = true
 	named, err := d.column(ctx, "SELECT DISTINCT run_id FROM task_runs WHERE run_id = "+quoteText(sel.req.Runs))
 	if err != nil {
@@ -200,31 +202,46 @@ func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 		if n < 1 {
 			return usagef("runs %q: latest, all, a number ≥ 1 or a run_id is wanted", sel.req.Runs)
 		}
-		sel.allRuns = false
-		part := []string{"t.suite"}
-		for _, g := range sel.by {
-			if g.runLevel {
-				part = append(part, g.expr)
-			}
-		}
-		choose = fmt.Sprintf(" QUALIFY dense_rank() OVER (PARTITION BY %s ORDER BY max(t.run_at) DESC, t.run_id DESC) <= %d",
-			strings.Join(part, ", "), n)
+		sel.allRuns, sel.latest = false, n
 	default:
 		sel.filter += " AND run_id = " + quoteText(sel.req.Runs)
 	}
-	cols, keys := "t.suite, t.run_id", "t.suite, t.run_id"
+	if err := sel.listRuns(ctx, d); err != nil {
+		return sel.filterError(err)
+	}
+	return sel.refuseNone(ctx, d)
+}
+
+// listRuns makes selected_runs, and counts the runs that the choice leaves out.
+func (sel *selection) listRuns(ctx context.Context, d *db) error {
+	cols, keys, part := "t.suite, t.run_id", "t.suite, t.run_id", "t.suite"
 	for i, g := range sel.by {
 		if g.runLevel {
 			cols += fmt.Sprintf(", %s AS r%d", g.expr, i)
 			keys += ", " + g.expr
+			part += ", " + g.expr
 		}
 	}
-	err = d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT %s, max(t.run_at) AS run_at FROM %s GROUP BY %s%s",
-		cols, sel.filtered(sel.source()), keys, choose))
-	if err != nil {
-		return sel.filterError(err)
+	cols += ", max(t.run_at) AS run_at"
+	from := " FROM " + sel.filtered(sel.source()) + " GROUP BY " + keys
+	if sel.allRuns {
+		return d.exec(ctx, "CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT "+cols+from)
 	}
-	return sel.refuseNone(ctx, d)
+	place := fmt.Sprintf(", dense_rank() OVER (PARTITION BY %s ORDER BY max(t.run_at) DESC, t.run_id DESC) AS place", part)
+	if err := d.exec(ctx, "CREATE OR REPLACE TEMP TABLE request_runs AS SELECT "+cols+place+from); err != nil {
+		return err
+	}
+	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT * EXCLUDE (place) FROM request_runs WHERE place <= %d", sel.latest))
+	if err != nil {
+		return err
+	}
+	row, err := d.row(ctx, fmt.Sprintf(`SELECT count(DISTINCT {'suite': suite, 'run_id': run_id}) FILTER (place <= %d),
+	count(DISTINCT {'suite': suite, 'run_id': run_id}) FROM request_runs`, sel.latest))
+	if err != nil {
+		return err
+	}
+	sel.runsRead, sel.runsThere = row.int(0), row.int(1)
+	return nil
 }
 
 // filterError puts the blame for a failed conversion and the like on --where.

@@ -51,6 +51,9 @@ func (r *runner) describe(ctx context.Context, res *Result) error {
 	}
 	r.warnSelection()
 	res.Head = append(res.Head, configLine(config), r.policyLine())
+	if line := r.runsLine(); line != "" {
+		res.Head = append(res.Head, line)
+	}
 	if r.sel.sides[0].name != "" {
 		res.Head = append(res.Head, "old: "+r.sel.sides[0].shown+" · new: "+r.sel.sides[1].shown)
 	}
@@ -197,6 +200,20 @@ func (r *runner) policyLine() string {
 		parts = append(parts, "weights "+s.weights.stamp())
 	}
 	return strings.Join(parts, " · ")
+}
+
+// runsLine says which runs are read where others are there; a log that grew
+// holds two runs, of which the latest is but its tail.
+func (r *runner) runsLine() string {
+	s := r.sel
+	if s.runsRead >= s.runsThere {
+		return ""
+	}
+	what := "latest run"
+	if s.latest > 1 {
+		what = fmt.Sprintf("latest %d runs", s.latest)
+	}
+	return fmt.Sprintf("%s of each group: %d of %s; --runs all reads all", what, s.runsRead, plural(s.runsThere, "run"))
 }
 
 // plural writes a number with its noun.
