@@ -146,19 +146,10 @@ func sourceOf(t testing.TB, name string) []store.Trial {
 }
 
 func TestBuiltinGolden(t *testing.T) {
-	small, long := openHistory(t, history(t), sql.Config{}), openHistory(t, nights(), sql.Config{})
 	for _, rep := range builtins(t) {
 		for _, v := range variantsOf(rep.Name) {
 			t.Run(rep.Name+"/"+v.name, func(t *testing.T) {
-				s := small
-				if strings.HasPrefix(v.name, "night-") {
-					s = long
-				}
-				res, err := reports.Run(t.Context(), s, rep, request(t, v.words...))
-				if err != nil {
-					t.Fatal(err)
-				}
-				golden(t, rep.Name+"-"+v.name+".golden", rendered(t, res))
+				golden(t, rep.Name+"-"+v.name+".golden", rendered(t, resultOf(t, rep, v)))
 			})
 		}
 	}
@@ -167,12 +158,11 @@ func TestBuiltinGolden(t *testing.T) {
 // The same trials in another order, in several sources, on another number of
 // threads and by way of single trials instead of counts give the same bytes.
 func TestBuiltinInvariance(t *testing.T) {
-	one, two := map[string]*sql.Session{}, map[string]*sql.Session{}
+	two := map[string]*sql.Session{}
 	for _, name := range []string{"", "night-"} {
 		trials := sourceOf(t, name)
 		turned := slices.Clone(trials)
 		slices.Reverse(turned)
-		one[name] = openHistory(t, trials, sql.Config{Threads: 1})
 		two[name] = openHistory(t, turned, sql.Config{Threads: 4})
 	}
 	for i, rep := range builtins(t) {
@@ -184,10 +174,7 @@ func TestBuiltinInvariance(t *testing.T) {
 			if strings.HasPrefix(v.name, "night-") {
 				name = "night-"
 			}
-			a, err := reports.Run(t.Context(), one[name], rep, request(t, v.words...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := resultOf(t, rep, v)
 			b, err := reports.Run(t.Context(), two[name], rep, request(t, v.words...))
 			if err != nil {
 				t.Fatal(err)
@@ -201,27 +188,21 @@ func TestBuiltinInvariance(t *testing.T) {
 }
 
 func TestCountsAgreeWithTrials(t *testing.T) {
-	s := openHistory(t, history(t), sql.Config{})
 	for _, rep := range builtins(t) {
 		if rep.Name == "contract" {
 			continue // its second point is about what was planned
 		}
-		choices := [][]string{{"runs=2"}, {"runs=all", "by=suite,model", "policy=exclude"}}
-		if own := variantsOf(rep.Name); &own[0] != &variants[0] {
-			choices = nil
-			for _, v := range own {
-				if strings.HasPrefix(v.name, "night-") {
-					continue // another history
-				}
-				if !slices.ContainsFunc(v.words, func(w string) bool { return strings.HasPrefix(w, "where=") }) {
-					choices = append(choices, v.words)
-				}
+		for _, v := range variantsOf(rep.Name) {
+			rollup := !slices.ContainsFunc(v.words, func(w string) bool {
+				return strings.HasPrefix(w, "where=") || strings.HasPrefix(w, "by=variant")
+			})
+			if !rollup || strings.HasPrefix(v.name, "night-") || v.name == "within-runs" || v.name == "pooled" {
+				continue // single trials anyway, or another history, or as good as all-runs
 			}
-		}
-		for _, words := range choices {
-			counts := run(t, s, rep.Name, words...)
+			words := v.words
+			counts := resultOf(t, rep, v)
 			// A condition on a column that task_runs lacks: single trials are read.
-			trials := run(t, s, rep.Name, append(words, "where=trial >= 0 OR trial IS NULL")...)
+			trials := run(t, small(t), rep.Name, append(slices.Clone(words), "where=trial >= 0 OR trial IS NULL")...)
 			for i, sec := range counts.Sections {
 				a, b := table(t, counts, sec.Name), table(t, trials, sec.Name)
 				for _, rows := range [][]map[string]any{a, b} {
@@ -277,7 +258,6 @@ func TestBuiltinForm(t *testing.T) {
 
 // The first columns are those of the contract, in its order.
 func TestChiefColumns(t *testing.T) {
-	s := openHistory(t, history(t), sql.Config{})
 	for _, tt := range []struct {
 		report, section string
 		columns         []string
@@ -300,7 +280,7 @@ func TestChiefColumns(t *testing.T) {
 		{"effort", "effort", strings.Fields("suite model effort mean pass_hat_k flakiness")},
 		{"effort", "pairs", strings.Fields("d_mean d_pass_hat_k tasks_hurt verdict")},
 	} {
-		res := run(t, s, tt.report, variantsOf(tt.report)[0].words...)
+		res := resultOf(t, report(t, tt.report), variantsOf(tt.report)[0])
 		var got []string
 		for _, sec := range res.Sections {
 			if sec.Name != tt.section {
@@ -375,7 +355,7 @@ func TestNewReportRuns(t *testing.T) {
 }
 
 func TestShowSQL(t *testing.T) {
-	s := openHistory(t, history(t), sql.Config{})
+	s := small(t)
 	res := run(t, s, "passk", "show-sql=true")
 	if !slices.ContainsFunc(res.SQL, func(q string) bool { return strings.Contains(q, "selected_task_runs AS") }) {
 		t.Errorf("the statements do not show how the counts are made: %q", res.SQL)
@@ -384,7 +364,7 @@ func TestShowSQL(t *testing.T) {
 
 func TestStampRepeats(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1793577600")
-	s := openHistory(t, history(t), sql.Config{})
+	s := small(t)
 	var texts []string
 	for range 2 {
 		res, err := reports.Run(context.Background(), s, report(t, "passk"), reports.Request{Version: "1.2.3"})

@@ -49,7 +49,7 @@ func TestNothingGraded(t *testing.T) {
 }
 
 func TestUnknownNamesAreSaid(t *testing.T) {
-	s := openHistory(t, history(t), sql.Config{})
+	s := small(t)
 	if res := run(t, s, "passk", "by=extra.regio", "k=1"); !warns(res, "by extra.regio: no trial has that key (did you mean region?)") {
 		t.Errorf("warnings %q", res.Warnings)
 	}
@@ -147,7 +147,7 @@ func TestDegenerateIsExplained(t *testing.T) {
 }
 
 func TestAttributeRefuses(t *testing.T) {
-	s := openHistory(t, nights(), sql.Config{})
+	s := long(t)
 	for _, tt := range []struct{ words, want []string }{
 		{[]string{"by=config.retrieval", "runs=all"}, []string{"2 settings", "config.retrieval (fixed → shuffled)", "harness_version (1.4 → 1.5)"}},
 		{[]string{"by=shape"}, []string{"there are 4 groups", "two are wanted"}},
@@ -194,7 +194,7 @@ func TestEffortMeanUpHatDown(t *testing.T) {
 
 // The figures that the field's texts give for the noise floor and for schedules.
 func TestNoiseAndPlanFigures(t *testing.T) {
-	s := openHistory(t, history(t), sql.Config{})
+	s := small(t)
 	noise := run(t, s, "noise", "p=0.9", "task_count=50", "by=suite", "where=suite = 'shop'", "runs=night-1")
 	row := table(t, noise, "noise")[0]
 	near(t, "se of 50", row["se"], 0.0424, 5e-5)
@@ -219,7 +219,7 @@ func TestNoiseAndPlanFigures(t *testing.T) {
 }
 
 func TestWeeklyWeeks(t *testing.T) {
-	s := openHistory(t, nights(), sql.Config{})
+	s := long(t)
 	for week, want := range map[string]string{
 		"2026-W44": "week 2026-W44 (26 Oct to 1 Nov 2026)", "2026W40": "nothing earlier to compare with",
 		"2026-W30": "there are no graded runs in 2026-W30", "last": "week 2026-W44",
@@ -245,7 +245,7 @@ func TestWeeklyWeeks(t *testing.T) {
 }
 
 func TestContractFaultsHaveLines(t *testing.T) {
-	s := openHistory(t, history(t), sql.Config{})
+	s := small(t)
 	for text, want := range map[string]string{
 		"start:\n  a: 1\nsucces: x\n":    `c.yaml:3: unknown part "succes" (did you mean success?)`,
 		"- a\n":                          "c.yaml:1: a mapping is wanted",

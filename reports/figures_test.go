@@ -5,12 +5,11 @@ import (
 	"testing"
 
 	"passhat/reports"
-	"passhat/sql"
 )
 
 // What a report says can be found again by plain SQL over the same store.
 func TestFiguresByQuery(t *testing.T) {
-	s := openHistory(t, nights(), sql.Config{})
+	s := long(t)
 	const last = "run_id IN ('night-1026', 'night-1028', 'night-1030')"
 	task := func(where string) string {
 		return "(SELECT run_id, task_id, any_value(shape) AS shape, count(*) AS n, count(*) FILTER (passed) AS c, sum(cost_usd) AS cost FROM trials WHERE " + where + " GROUP BY run_id, task_id)"

@@ -3,6 +3,7 @@ package reports_test
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -188,8 +189,12 @@ func TestFind(t *testing.T) {
 	if _, err := reports.Find(all, "paskk"); err == nil || !strings.Contains(err.Error(), "did you mean passk?") {
 		t.Errorf("error %v", err)
 	}
+	var names []string
+	for _, rep := range all {
+		names = append(names, rep.Name)
+	}
 	var ue *reports.UsageError
-	if _, err := reports.Find(all, "zzzzzz"); !errors.As(err, &ue) || !strings.Contains(err.Error(), "there are curve, passk") {
+	if _, err := reports.Find(all, "zzzzzz"); !errors.As(err, &ue) || !slices.IsSorted(names) || !strings.HasSuffix(err.Error(), "there are "+strings.Join(names, ", ")) {
 		t.Errorf("error %v", err)
 	}
 }
