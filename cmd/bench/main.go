@@ -78,7 +78,7 @@ func main() {
 	flags.IntVar(&b.rounds, "rounds", 5, "times each side is measured")
 	flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.StringVar(&b.dir, "dir", "", "where to work (default: a folder in the system's temporary directory)")
-	root.AddCommand(b.historyCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand(), coverageCommand())
+	root.AddCommand(b.historyCommand(), b.yearsCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand(), coverageCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
