@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -133,7 +134,7 @@ func (s *Session) filesOf(runs map[store.RunKey]bool) []store.File {
 	})
 	var files []store.File
 	for _, f := range s.have.trials {
-		if batches[f.Batch] {
+		if slices.ContainsFunc(f.Batches, func(b string) bool { return batches[b] }) {
 			files = append(files, f)
 		}
 	}

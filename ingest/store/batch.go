@@ -57,8 +57,9 @@ func (s *Store) Begin(ctx context.Context, src Source, plan Plan) (*Batch, error
 		s: s, src: src, plan: plan, now: time.Now().UTC().Truncate(time.Microsecond),
 		runs: map[RunKey]*Run{}, runIDs: map[RunKey]uint32{}, consumed: src.Size,
 	}
-	if err := b.stage(); err != nil {
-		return nil, err
+	var err error
+	if b.id, b.dir, b.lock, err = s.stage(b.now); err != nil {
+		return nil, fmt.Errorf("begin %s: %w", b.src.Path, err)
 	}
 	b.rejects = &rejectFile{path: filepath.Join(b.dir, "rejects.ndjson"), batch: b.id}
 	switch src.Kind {
@@ -71,34 +72,33 @@ func (s *Store) Begin(ctx context.Context, src Source, plan Plan) (*Batch, error
 	return b, nil
 }
 
-// stage makes the writer's folder and holds its lock. A sweeper may take the
+// stage makes a writer's folder and holds its lock. A sweeper may take the
 // folder away between the two; then the lock is on a file that is gone, and
 // another folder is tried.
-func (b *Batch) stage() error {
+func (s *Store) stage(now time.Time) (id, dir string, lock *os.File, err error) {
 	for try := 0; ; try++ {
 		var random [4]byte
 		if _, err := rand.Read(random[:]); err != nil {
-			return fmt.Errorf("begin %s: %w", b.src.Path, err)
+			return "", "", nil, err
 		}
-		b.id = b.now.Format("20060102T150405Z") + "-" + hex.EncodeToString(random[:])
-		b.dir = b.s.path(dirStaging, b.id)
-		err := os.Mkdir(b.dir, 0o777)
+		id = now.Format("20060102T150405Z") + "-" + hex.EncodeToString(random[:])
+		dir = s.path(dirStaging, id)
+		err := os.Mkdir(dir, 0o777)
 		if err == nil {
-			path := filepath.Join(b.dir, stagingLock)
-			b.lock, err = lockFile(path, os.O_RDWR|os.O_CREATE, true)
-			if err == nil && sameFile(b.lock, path) {
-				return nil
+			path := filepath.Join(dir, stagingLock)
+			lock, err = lockFile(path, os.O_RDWR|os.O_CREATE, true)
+			if err == nil && sameFile(lock, path) {
+				return id, dir, lock, nil
 			}
 			if err == nil {
 				err = ErrChanged
 			}
-			if b.lock != nil {
-				b.lock.Close()
-				b.lock = nil
+			if lock != nil {
+				lock.Close()
 			}
 		}
 		if try == 20 {
-			return fmt.Errorf("begin %s: make %s: %w", b.src.Path, b.dir, plain(err))
+			return "", "", nil, fmt.Errorf("make %s: %w", dir, plain(err))
 		}
 	}
 }

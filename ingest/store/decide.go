@@ -34,7 +34,13 @@ func (b *Batch) decideEarly(ctx context.Context) (*decision, error) {
 
 // outdated reports whether a record came since that could change the decision.
 func (b *Batch) outdated(st *state, d *decision) bool {
-	for _, r := range st.records[d.at:] {
+	if st.base > d.at {
+		return true // what came since may be folded into the compaction
+	}
+	for _, r := range st.records {
+		if r.Number <= d.at {
+			continue
+		}
 		if len(r.Replaces)+len(r.Drops)+len(r.Masks) > 0 || r.Hash == b.src.Hash || r.Source == b.src.Path {
 			return true
 		}

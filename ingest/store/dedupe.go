@@ -24,22 +24,33 @@ type findings struct {
 // olderFile is a live file that holds rows of a run that the batch has too.
 type olderFile struct {
 	path string
-	runs map[RunKey]bool // only rows of these are looked at
+	runs map[batchRun]bool // only rows of these are looked at; nil: all
+}
+
+type batchRun struct {
+	batch string
+	RunKey
+}
+
+func (f *olderFile) want(row *storedRow) bool {
+	return f.runs == nil || f.runs[batchRun{row.batch, RunKey{row.Suite, row.RunID}}]
 }
 
 // older lists the files whose rows could be the same trials as the batch's;
 // leaveOut are batches that end with this commit.
 func (b *Batch) older(st *state, leaveOut []string) []olderFile {
 	var out []olderFile
+	at := map[string]int{} // by path: batches may share a file
 	for _, r := range st.live(KindTrials) {
 		if slices.Contains(leaveOut, r.Batch) {
 			continue
 		}
-		runs, suites := map[RunKey]bool{}, map[string]bool{}
+		var runs []batchRun
+		suites := map[string]bool{}
 		for _, run := range r.Runs {
 			mine := b.runs[run.RunKey]
 			if mine != nil && !mine.Made && !run.Made && !st.masks[r.Batch][run.RunKey] {
-				runs[run.RunKey] = true
+				runs = append(runs, batchRun{r.Batch, run.RunKey})
 				suites[run.Suite] = true
 			}
 		}
@@ -47,8 +58,17 @@ func (b *Batch) older(st *state, leaveOut []string) []olderFile {
 			continue
 		}
 		for _, f := range r.Files {
-			if f.Suites == nil || slices.ContainsFunc(f.Suites, func(s string) bool { return suites[s] }) {
-				out = append(out, olderFile{b.s.path(filepath.FromSlash(f.Path)), runs})
+			if f.Suites != nil && !slices.ContainsFunc(f.Suites, func(s string) bool { return suites[s] }) {
+				continue
+			}
+			i, ok := at[f.Path]
+			if !ok {
+				i = len(out)
+				at[f.Path] = i
+				out = append(out, olderFile{b.s.path(filepath.FromSlash(f.Path)), map[batchRun]bool{}})
+			}
+			for _, run := range runs {
+				out[i].runs[run] = true
 			}
 		}
 	}
@@ -73,7 +93,7 @@ func (b *Batch) dedupe(ctx context.Context, older []olderFile) (findings, error)
 			return res, err
 		}
 		for _, f := range older {
-			err := readKeys(ctx, f.path, func(row *storedRow) bool { return f.runs[RunKey{row.Suite, row.RunID}] },
+			err := readKeys(ctx, f.path, f.want,
 				func(row *storedRow, h hash128) {
 					if s := t.find(h); s.count > 0 {
 						s.older |= verdictOf(row.Passed)
@@ -202,8 +222,7 @@ func (b *Batch) findBoth(ctx context.Context, want hash128, older []olderFile) (
 		}
 	}
 	for _, f := range older {
-		err := readKeys(ctx, f.path,
-			func(t *storedRow) bool { return f.runs == nil || f.runs[RunKey{t.Suite, t.RunID}] },
+		err := readKeys(ctx, f.path, f.want,
 			func(t *storedRow, h hash128) {
 				switch {
 				case h != want || !t.Passed.OK:
@@ -225,12 +244,12 @@ func place(t *storedRow) string { return t.source + ":" + t.SourceRow }
 // storedRow is a row read back, in its key fields.
 type storedRow struct {
 	Trial
-	source string
+	source, batch string
 }
 
 // The columns an identity is made of, and where to find the row.
 var keyColumns = []int{
-	cSuite, cRunID, cTaskID, cTrial, cTrialFrom, cTrialUID, cVariant, cModel, cAgent, cEffort, cPassed, cSource, cSourceRow, cRunMade,
+	cSuite, cRunID, cTaskID, cTrial, cTrialFrom, cTrialUID, cVariant, cModel, cAgent, cEffort, cPassed, cSource, cSourceRow, cBatch, cRunMade,
 }
 
 // readKeys calls use for every row of a trial file that want accepts and that
@@ -321,7 +340,7 @@ func (k *keyRows) row(i int) *storedRow {
 	t.Suite, t.RunID, t.TaskID = text(cSuite), text(cRunID), text(cTaskID)
 	t.TrialFrom, t.TrialUID, t.Variant = text(cTrialFrom), text(cTrialUID), text(cVariant)
 	t.Model, t.Agent, t.Effort = text(cModel), text(cAgent), text(cEffort)
-	t.source, t.SourceRow = text(cSource), text(cSourceRow)
+	t.source, t.SourceRow, t.batch = text(cSource), text(cSourceRow), text(cBatch)
 	t.Trial.Trial = Opt[int32]{OK: k.trial.IsValid(i)}
 	if t.Trial.Trial.OK {
 		t.Trial.Trial.V = k.trial.Value(i)
@@ -337,7 +356,7 @@ func (k *keyRows) row(i int) *storedRow {
 // cloneKeys copies the key fields out of the reader's memory.
 func (t *storedRow) cloneKeys() *storedRow {
 	c := *t
-	for _, s := range []*string{&c.Suite, &c.RunID, &c.TaskID, &c.TrialUID, &c.Variant, &c.Model, &c.Agent, &c.Effort, &c.source, &c.SourceRow} {
+	for _, s := range []*string{&c.Suite, &c.RunID, &c.TaskID, &c.TrialUID, &c.Variant, &c.Model, &c.Agent, &c.Effort, &c.source, &c.SourceRow, &c.batch} {
 		*s = string([]byte(*s))
 	}
 	return &c

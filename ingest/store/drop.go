@@ -52,7 +52,7 @@ func (s *Store) Drop(ctx context.Context, req DropRequest) (Dropped, error) {
 		return Dropped{}, err
 	}
 	r := &Record{
-		Version: recordVersion, Number: st.last() + 1, Kind: KindDrop,
+		Version: plainVersion, Number: st.last() + 1, Kind: KindDrop,
 		IngestedAt: time.Now().UTC().Truncate(time.Microsecond), Passhat: req.Passhat,
 	}
 	var out Dropped

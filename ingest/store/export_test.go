@@ -7,6 +7,14 @@ func SetLimits(hashes int64, groups int) (restore func()) {
 	return func() { hashesPerPass, rollupLimit = h, g }
 }
 
+// SetMerging sets what compaction takes for small and how much it puts into a
+// file, and returns what restores it.
+func SetMerging(small, merged int64) (restore func()) {
+	s, m := smallFile, mergedFile
+	smallFile, mergedFile = small, merged
+	return func() { smallFile, mergedFile = s, m }
+}
+
 // ExactSum adds floats as the roll-up does, in the given portions.
 func ExactSum(portions ...[]float64) float64 {
 	var total exactSum

@@ -22,7 +22,7 @@ type staged struct {
 func (b *Batch) finish(ctx context.Context) (*Record, []staged, error) {
 	src := &b.src
 	r := &Record{
-		Version: recordVersion, Batch: b.id, Kind: src.Kind, Source: src.Path, Format: src.Format,
+		Version: plainVersion, Batch: b.id, Kind: src.Kind, Source: src.Path, Format: src.Format,
 		FormatVersion: src.FormatVersion, Hash: src.Hash, Size: src.Size, LineFormat: src.LineFormat,
 		Offset: b.plan.Offset, OptionsHash: src.OptionsHash, Options: src.Options,
 		Warnings: b.warnings, IngestedAt: b.now, Passhat: src.Passhat,

@@ -11,6 +11,8 @@ const (
 	KindLabels Kind = "labels"
 	KindPrices Kind = "prices"
 	KindDrop   Kind = "drop" // brings nothing, takes out
+	// KindCompact merges files and stands for every record before it.
+	KindCompact Kind = "compact"
 )
 
 // Record is one file of batches/: what one commit did. It is written once and
@@ -51,6 +53,11 @@ type Record struct {
 	Replaces []string `json:"replaces,omitempty"` // batches that this record ends in favour of its own
 	Drops    []string `json:"drops,omitempty"`    // batches that this record ends
 	Masks    []Mask   `json:"masks,omitempty"`    // runs taken out of batches that live on
+
+	// Of KindCompact: the live records before it, their files as they now lie,
+	// and the files that several of them share.
+	Standing []*Record    `json:"standing,omitempty"`
+	Shared   []SharedFile `json:"shared,omitempty"`
 }
 
 // File is one file of the store.
@@ -63,10 +70,16 @@ type File struct {
 	RunAtMax time.Time `json:"run_at_max,omitzero"`
 	Suites   []string  `json:"suites,omitempty"` // nil: unknown; "" stands for NULL
 
+	// Moved: compaction put the rows into the SharedFile at Path, which has
+	// the size and the checksum; row hashes begin after Skip others there.
+	Moved bool  `json:"moved,omitempty"`
+	Skip  int64 `json:"skip,omitempty"`
+
 	// Filled by a Snapshot:
 
-	Batch  string `json:"-"`
-	Number int64  `json:"-"` // of the record; later ones win in side tables
+	Batch   string   `json:"-"` // "" in a file that batches share
+	Batches []string `json:"-"` // whose rows it holds, dead ones too; see Snapshot.Masked
+	Number  int64    `json:"-"` // of the record; later ones win in side tables
 	// Overlapping: the file can hold rows of a run in Snapshot.Overlaps, so
 	// it is to be read through Snapshot.CountedSQL.
 	Overlapping bool `json:"-"`

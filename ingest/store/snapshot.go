@@ -79,7 +79,8 @@ func (sn *Snapshot) Batches() []Record {
 	return out
 }
 
-// Trials returns the live trial parts, in commit order.
+// Trials returns the live trial parts, in commit order; those that several
+// batches share are last.
 func (sn *Snapshot) Trials() []File {
 	var out []File
 	for _, r := range sn.st.live(KindTrials) {
@@ -93,6 +94,9 @@ func (sn *Snapshot) Trials() []File {
 			}
 		}
 		for _, f := range r.Files {
+			if f.Moved {
+				continue
+			}
 			f = sn.absolute(f, r)
 			f.RolledUp = r.TaskRuns != nil
 			f.Overlapping = len(suites) > 0 && (f.Suites == nil ||
@@ -101,12 +105,12 @@ func (sn *Snapshot) Trials() []File {
 			out = append(out, f)
 		}
 	}
-	return out
+	return append(out, sn.shared(sharedTrials)...)
 }
 
 func (sn *Snapshot) absolute(f File, r *Record) File {
 	f.Path = filepath.Join(sn.dir, filepath.FromSlash(f.Path))
-	f.Batch, f.Number = r.Batch, r.Number
+	f.Batch, f.Batches, f.Number = r.Batch, []string{r.Batch}, r.Number
 	return f
 }
 
@@ -115,7 +119,7 @@ func (sn *Snapshot) absolute(f File, r *Record) File {
 func (sn *Snapshot) TaskRuns() []File {
 	var out []File
 	for _, r := range sn.st.live(KindTrials) {
-		if r.TaskRuns == nil || !sn.st.visible(r) {
+		if r.TaskRuns == nil || r.TaskRuns.Moved || !sn.st.visible(r) {
 			continue
 		}
 		f := sn.absolute(*r.TaskRuns, r)
@@ -124,7 +128,7 @@ func (sn *Snapshot) TaskRuns() []File {
 		f.Overlapping = slices.ContainsFunc(r.Runs, func(run Run) bool { return sn.overlaps[run.RunKey] })
 		out = append(out, f)
 	}
-	return out
+	return append(out, sn.shared(sharedTaskRuns)...)
 }
 
 // Labels returns the live label files, in commit order: for one key the row of
@@ -185,10 +189,6 @@ func (sn *Snapshot) MaskedRuns() []Mask {
 	}
 	return out
 }
-
-// Masked returns the batches to be left out of files that several batches
-// share. Every file belongs to one batch until compaction makes shared ones.
-func (sn *Snapshot) Masked() []string { return nil }
 
 // CountedSQL is the condition, for QUALIFY over files with Overlapping set,
 // under which a row counts: of the rows of one trial the first graded one, in

@@ -13,12 +13,20 @@ import (
 	"time"
 )
 
-// recordVersion is the newest form of a record that this program reads.
-const recordVersion = 1
+// recordVersion is the newest form of a record that this program reads, the
+// form of compactions; all others are of form plainVersion, which a passhat
+// that knows no compaction reads too.
+const (
+	recordVersion = 2
+	plainVersion  = 1
+)
 
 // state is what the records say at one moment.
 type state struct {
-	records []*Record          // all, by number
+	records []*Record          // by number: all, or those that the last compaction left standing and all after it
+	number  int64              // of the newest record
+	base    int64              // of the last compaction, 0 without one
+	shared  []SharedFile       // of the last compaction
 	batches map[string]*Record // by batch, those that bring something
 	dead    map[string]bool    // batches that a later record ended
 	masks   map[string]map[RunKey]bool
@@ -46,26 +54,27 @@ func parseRecordName(name string) int64 {
 // record and miss an earlier one. So a gap means to list again.
 func (s *Store) load() (*state, error) {
 	dir := s.path(dirRecords)
-	var names []string
 	for try := 0; ; try++ {
-		var gap int64
-		var err error
-		names, gap, err = listRecords(dir)
+		names, gap, err := listRecords(dir)
 		if err != nil {
 			return nil, fmt.Errorf("read store %s: %w", s.dir, plain(err))
 		}
 		if gap == 0 {
-			break
-		}
-		if try == 50 {
+			st, err := s.build(names)
+			// A compaction may have taken a record away since.
+			if !errors.Is(err, fs.ErrNotExist) || try == 50 {
+				return st, err
+			}
+		} else if try == 50 {
 			return nil, fmt.Errorf("read store %s: record %010d is missing from %s", s.dir, gap, dirRecords)
 		}
 		time.Sleep(time.Duration(try) * time.Millisecond)
 	}
-	st := &state{
-		batches: map[string]*Record{}, dead: map[string]bool{},
-		masks: map[string]map[RunKey]bool{}, next: map[string]string{},
-	}
+}
+
+// build applies the records of the given names.
+func (s *Store) build(names []string) (*state, error) {
+	st := newState()
 	for _, name := range names {
 		r, err := s.record(name)
 		if err != nil {
@@ -81,7 +90,15 @@ func (s *Store) load() (*state, error) {
 	return st, nil
 }
 
-// listRecords lists the records' names in order and the first number missing.
+func newState() *state {
+	return &state{
+		batches: map[string]*Record{}, dead: map[string]bool{},
+		masks: map[string]map[RunKey]bool{}, next: map[string]string{},
+	}
+}
+
+// listRecords lists the names of the records from the last compaction on, in
+// order, and the first number missing.
 func listRecords(dir string) (names []string, gap int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,9 +113,16 @@ func listRecords(dir string) (names []string, gap int64, err error) {
 		}
 	}
 	slices.Sort(names)
+	first := int64(1)
+	for i, n := range slices.Backward(names) {
+		if isCompaction(n) {
+			names, first = names[i:], parseRecordName(n)
+			break
+		}
+	}
 	for i, n := range names {
-		if parseRecordName(n) != int64(i+1) {
-			return nil, int64(i + 1), nil
+		if want := first + int64(i); parseRecordName(n) != want {
+			return nil, want, nil
 		}
 	}
 	return names, 0, nil
@@ -138,10 +162,8 @@ func decodeRecord(text []byte) (*Record, error) {
 	if r.Version < 1 || r.Version > recordVersion {
 		return nil, fmt.Errorf("its version is %d and this passhat reads up to %d", r.Version, recordVersion)
 	}
-	for _, f := range r.allFiles() {
-		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
-			return nil, fmt.Errorf("it names a file outside the store: %q", f.Path)
-		}
+	if err := r.checkFiles(); err != nil {
+		return nil, err
 	}
 	return &r, nil
 }
@@ -157,6 +179,11 @@ func jsonReason(err error) string {
 
 // apply takes the next record into account.
 func (st *state) apply(r *Record) {
+	if r.Kind == KindCompact {
+		st.restart(r)
+		return
+	}
+	st.number = r.Number
 	st.records = append(st.records, r)
 	if r.Kind != KindDrop {
 		st.batches[r.Batch] = r
@@ -166,16 +193,11 @@ func (st *state) apply(r *Record) {
 			st.dead[b] = true
 		}
 	}
-	for _, m := range r.Masks {
-		if st.masks[m.Batch] == nil {
-			st.masks[m.Batch] = map[RunKey]bool{}
-		}
-		st.masks[m.Batch][m.RunKey] = true
-	}
+	st.mask(r.Masks)
 }
 
 // last is the number of the newest record.
-func (st *state) last() int64 { return int64(len(st.records)) }
+func (st *state) last() int64 { return st.number }
 
 // live returns the live records of a kind in commit order.
 func (st *state) live(kind Kind) []*Record {
@@ -238,23 +260,14 @@ func names(records []*Record) []string {
 	return out
 }
 
-// allFiles are the files a record names.
-func (r *Record) allFiles() []File {
-	out := slices.Clone(r.Files)
-	out = append(out, r.RowHashes...)
-	for _, f := range []*File{r.TaskRuns, r.Rejected} {
-		if f != nil {
-			out = append(out, *f)
-		}
-	}
-	return out
-}
-
 // writeRecord makes a record the newest. The caller holds the commit lock.
 // there says whether the record is in the store, which it can be beside an
 // error.
 func (s *Store) writeRecord(r *Record) (there bool, err error) {
 	text, err := json.MarshalIndent(r, "", " ")
+	if r.Kind == KindCompact { // of thousands of records
+		text, err = json.Marshal(r)
+	}
 	if err != nil {
 		return false, fmt.Errorf("write record: %w", err)
 	}

@@ -32,8 +32,9 @@ const (
 	dirStaging  = "staging"
 	dirReports  = "reports" // the user's own, never touched
 
-	fileCommitLock = "commit.lock"
-	fileLease      = "lease.lock"
+	fileCommitLock  = "commit.lock"
+	fileLease       = "lease.lock"
+	fileCompactLock = "compact.lock"
 )
 
 // Errors a caller may want to tell apart with errors.Is.
@@ -97,7 +98,7 @@ func (s *Store) checkDir() error {
 		case dirRecords:
 			return nil
 		case dirTrials, dirTaskRuns, dirLabels, dirPrices, dirRejects, dirRows,
-			dirStaging, dirReports, fileCommitLock, fileLease:
+			dirStaging, dirReports, fileCommitLock, fileLease, fileCompactLock:
 		default:
 			foreign = e.Name()
 		}

@@ -15,18 +15,19 @@ import (
 // rows of the batch; rows that are there twice must be twice.
 func (b *Batch) holdsAll(ctx context.Context, chain []*Record) (bool, error) {
 	var mine, theirs int64
-	var own, old []string
+	var own, old []File
 	for _, p := range b.parts {
 		if p.rows > 0 {
 			mine += p.rows
-			own = append(own, p.hashes.f.Name())
+			own = append(own, File{Path: p.hashes.f.Name(), Rows: p.rows})
 		}
 	}
 	for _, r := range chain {
 		n := int64(0)
 		for _, f := range r.RowHashes {
 			n += f.Rows
-			old = append(old, b.s.path(filepath.FromSlash(f.Path)))
+			f.Path = b.s.path(filepath.FromSlash(f.Path))
+			old = append(old, f)
 		}
 		if n != r.Rows {
 			return false, nil // not all of its rows have a known hash
@@ -46,7 +47,7 @@ func (b *Batch) holdsAll(ctx context.Context, chain []*Record) (bool, error) {
 	return true, nil
 }
 
-func holdsPass(ctx context.Context, own, old []string, mine, pass, passes int64) (bool, error) {
+func holdsPass(ctx context.Context, own, old []File, mine, pass, passes int64) (bool, error) {
 	t := newHashTable(mine / passes * 5 / 4)
 	err := eachHash(ctx, own, func(h hash128) bool {
 		if passOf(h, passes) != pass {
@@ -84,15 +85,16 @@ func holdsPass(ctx context.Context, own, old []string, mine, pass, passes int64)
 	return all, err
 }
 
-// eachHash calls f for every row hash in the files until it returns false.
-func eachHash(ctx context.Context, paths []string, f func(hash128) bool) error {
-	for _, path := range paths {
+// eachHash calls f for every row hash in the files, whose paths are absolute,
+// until it returns false.
+func eachHash(ctx context.Context, files []File, f func(hash128) bool) error {
+	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		more, err := eachHashOf(path, f)
+		more, err := eachHashOf(file, f)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", path, plain(err))
+			return fmt.Errorf("read %s: %w", file.Path, plain(err))
 		}
 		if !more {
 			return nil
@@ -101,13 +103,13 @@ func eachHash(ctx context.Context, paths []string, f func(hash128) bool) error {
 	return nil
 }
 
-func eachHashOf(path string, f func(hash128) bool) (more bool, err error) {
-	in, err := os.Open(path)
+func eachHashOf(file File, f func(hash128) bool) (more bool, err error) {
+	in, err := os.Open(file.Path)
 	if err != nil {
 		return false, err
 	}
 	defer in.Close()
-	r := bufio.NewReaderSize(in, 1<<18)
+	r := bufio.NewReaderSize(io.NewSectionReader(in, 16*file.Skip, 16*file.Rows), 1<<18)
 	var b [16]byte
 	for {
 		if _, err := io.ReadFull(r, b[:]); errors.Is(err, io.EOF) {

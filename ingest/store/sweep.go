@@ -58,17 +58,11 @@ func (s *Store) sweepDead() {
 	}
 }
 
-// orphans lists the files of batches that no live record names.
+// orphans lists the files of batches that no live record names, and the
+// records that a compaction stands for.
 func (s *Store) orphans(st *state) []string {
 	live := map[string]bool{}
-	for _, r := range st.batches {
-		if st.dead[r.Batch] {
-			continue
-		}
-		for _, f := range r.allFiles() {
-			live[f.Path] = true
-		}
-	}
+	st.files(func(f File) { live[f.Path] = true })
 	var out []string
 	for _, top := range []string{dirTrials, dirTaskRuns, dirLabels, dirPrices, dirRejects, dirRows, dirRecords} {
 		root := s.path(top)
@@ -83,7 +77,8 @@ func (s *Store) orphans(st *state) []string {
 			rel = filepath.ToSlash(rel)
 			ours := batchFile.MatchString(d.Name())
 			if top == dirRecords {
-				ours = strings.HasPrefix(d.Name(), ".tmp-")
+				n := parseRecordName(d.Name())
+				ours = strings.HasPrefix(d.Name(), ".tmp-") || n > 0 && n < st.base
 			}
 			if ours && !live[rel] {
 				out = append(out, rel)

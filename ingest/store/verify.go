@@ -53,7 +53,8 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		rep.Problems = append(rep.Problems, Problem{dirRecords, err.Error()})
 		return rep, nil
 	}
-	rep.Records = st.last()
+	rep.Records = st.last() - max(st.base-1, 0)
+	shared := st.sharedRows()
 	for _, r := range st.records {
 		if r.Kind == KindDrop || st.dead[r.Batch] {
 			continue
@@ -68,16 +69,22 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		if r.Kind == KindTrials {
 			rep.Rows += r.Rows
 		}
-		for _, f := range r.allFiles() {
-			if err := ctx.Err(); err != nil {
-				return rep, context.Cause(ctx)
-			}
-			rep.Files++
-			rep.Bytes += f.Bytes
-			if what := s.verifyFile(f); what != "" {
-				rep.problem(f.Path, "%s", what)
-			}
+		if moved := r.movedRows(); moved != shared[r.Batch] {
+			rep.problem(dirRecords+"/"+recordName(r.Number, r.Batch), "%d of its rows lie in shared files; those hold %d", moved, shared[r.Batch])
 		}
+	}
+	st.files(func(f File) {
+		if ctx.Err() != nil {
+			return
+		}
+		rep.Files++
+		rep.Bytes += f.Bytes
+		if what := s.verifyFile(f); what != "" {
+			rep.problem(f.Path, "%s", what)
+		}
+	})
+	if ctx.Err() != nil {
+		return rep, context.Cause(ctx)
 	}
 	rep.Orphans = s.orphans(st)
 	slices.Sort(rep.Orphans)
