@@ -57,6 +57,9 @@ func (a *app) ingest(cmd *cobra.Command, read *readFlags, args []string) error {
 			a.say("failed: %v", one)
 		}
 	}
+	if !opts.DryRun {
+		a.hintCompact(cmd.Context(), st)
+	}
 	return err
 }
 

@@ -166,6 +166,9 @@ func counted(sn *store.Snapshot) string {
 		}
 	}
 	mask := "true"
+	for _, b := range sn.Masked() {
+		mask += " AND batch <> " + quote(b)
+	}
 	for _, m := range sn.MaskedRuns() {
 		mask += fmt.Sprintf(" AND NOT (batch = %s AND suite IS NOT DISTINCT FROM nullif(%s, '') AND run_id IS NOT DISTINCT FROM nullif(%s, ''))",
 			quote(m.Batch), quote(m.Suite), quote(m.RunID))
