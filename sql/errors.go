@@ -26,6 +26,7 @@ type Error struct {
 	// Params says that the values given do not fit the statement's parameters.
 	Params bool
 	cause  error
+	text   string // the statement that Line and Column are a place in
 }
 
 // Error returns the message with its place in front.
@@ -114,7 +115,22 @@ func place(text string, line int, snippet string, caret int) (int, int) {
 	if at < 0 || caret < 0 {
 		return line, 0
 	}
-	return line, utf8.RuneCountInString(lines[line-1][:at]) + caret + 1
+	return line, utf8.RuneCountInString(lines[line-1][:at]) + runesAt(inner, caret) + 1
+}
+
+// runesAt is how many runes of s stand before a caret under the given cell.
+// DuckDB counts in cells of a terminal, in which a tab has no width.
+func runesAt(s string, cell int) int {
+	r := []rune(s)
+	n := 0
+	for i := 1; i <= len(r); i++ {
+		w := cellsOf(r[:i])
+		if w > cell {
+			break
+		}
+		n = i
+	}
+	return n
 }
 
 // plainMessage makes one line of a DuckDB message: without its kind, hints

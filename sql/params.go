@@ -4,8 +4,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -48,7 +50,12 @@ func matchParams(names []string, params map[string]any) ([]any, error) {
 	}
 	if len(missing) > 0 {
 		sort.Strings(missing)
-		return nil, &Error{Message: "no value for the parameter " + strings.Join(missing, ", "), Params: true}
+		surplus := slices.Sorted(maps.Values(byName))
+		hint := DidYouMean(Nearest(strings.TrimPrefix(missing[0], "$"), surplus))
+		if hint == "" && len(surplus) > 0 {
+			hint = "; given and not used are " + strings.Join(surplus, ", ")
+		}
+		return nil, &Error{Message: "no value for the parameter " + strings.Join(missing, ", ") + hint, Params: true}
 	}
 	if len(byName) > 0 {
 		var surplus []string
@@ -56,7 +63,7 @@ func matchParams(names []string, params map[string]any) ([]any, error) {
 			surplus = append(surplus, given)
 		}
 		sort.Strings(surplus)
-		return nil, &Error{Message: "the statement has no parameter $" + strings.Join(surplus, ", $"), Params: true}
+		return nil, &Error{Message: "the statement has no parameter $" + strings.Join(surplus, ", $") + DidYouMean(Nearest(surplus[0], names)), Params: true}
 	}
 	return values, nil
 }

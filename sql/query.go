@@ -14,7 +14,11 @@ import (
 // needs a value in params, and every value must be used. In a locked session
 // the statement is checked first. Rows must be closed.
 func (s *Session) Query(ctx context.Context, text string, params map[string]any) (*Rows, error) {
-	return s.query(ctx, text, params, s.Locked())
+	rows, err := s.query(ctx, text, params, s.Locked())
+	if err != nil {
+		return nil, s.hinted(ctx, err, text)
+	}
+	return rows, nil
 }
 
 func (s *Session) query(ctx context.Context, text string, params map[string]any, guarded bool) (*Rows, error) {

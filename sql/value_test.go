@@ -229,7 +229,7 @@ func TestParameters(t *testing.T) {
 func TestErrorsAreCleanAndPlaced(t *testing.T) {
 	s := open(t, nil, sql.Config{})
 	for _, tt := range []struct{ text, want string }{
-		{"SELECT * FROM trialz", "line 1, column 15: table with name trialz does not exist; did you mean \"trials\"?"},
+		{"SELECT * FROM trialz", "line 1, column 15: there is no table trialz (did you mean trials?)"},
 		{"SELECT\n  nosuch\nFROM trials", ""},
 		{"SELECT 1,\n  FROM\n  WHERE", ""},
 		{"SELECT pass_hat_k(12, 10, 1)", "pass_hat_k: c = 12 exceeds n = 10"},
