@@ -108,8 +108,8 @@ type lineReader struct {
 	base   []field // fields of the document, which rows may override
 	fields []field
 	vals   []Value
-	shape  *Shape
 	names  []string
+	keys   keyTree
 }
 
 func newLineReader(in *Input, opt *Options) (*lineReader, error) {
@@ -126,12 +126,15 @@ func (r *lineReader) line(b []byte, no int64, path string) {
 	if i == len(b) {
 		return
 	}
-	var guess [][]byte
-	own := len(r.base)
-	if r.shape != nil {
-		guess = r.shape.quoted[own:]
+	if len(r.base) == 0 {
+		vals, end, shape := r.keys.scan(b, i, r.vals[:0])
+		r.vals = vals
+		if shape != nil && skipSpace(b, end) == len(b) {
+			r.m.Row(shape, vals, no, path, b)
+			return
+		}
 	}
-	fields, end, hits, err := scanObject(b, i, append(r.fields[:0], r.base...), guess)
+	fields, end, _, err := scanObject(b, i, append(r.fields[:0], r.base...), nil)
 	r.fields = fields
 	if err == nil {
 		if end = skipSpace(b, end); end != len(b) {
@@ -142,18 +145,23 @@ func (r *lineReader) line(b []byte, no int64, path string) {
 		r.m.reject(no, path, err.Error(), b)
 		return
 	}
-	if r.shape == nil || own+hits != len(fields) || hits != len(guess) {
-		r.names = r.names[:0]
-		for _, f := range fields {
-			r.names = append(r.names, r.m.name(f))
-		}
-		r.shape = r.m.Shape(r.names)
+	r.names = r.names[:0]
+	for _, f := range fields {
+		r.names = append(r.names, r.m.name(f))
+	}
+	folds := r.m.folds
+	shape := r.m.Shape(r.names)
+	if r.m.folds != folds {
+		r.keys = keyTree{} // its shapes count no more
+	}
+	if len(r.base) == 0 {
+		r.keys.learn(fields, shape)
 	}
 	r.vals = r.vals[:0]
 	for i := range fields {
 		r.vals = append(r.vals, fields[i].val)
 	}
-	r.m.Row(r.shape, r.vals, no, path, b)
+	r.m.Row(shape, r.vals, no, path, b)
 }
 
 // lines decodes whole lines, the first of which has number no, until they are

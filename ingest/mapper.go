@@ -41,6 +41,7 @@ type Mapper struct {
 	checked bool   // the bytes are known to be valid UTF-8
 
 	shapes map[string]*Shape
+	folds  int // how often shapes was emptied
 	clean  cleaner
 	arena  arena
 	buf    []byte

@@ -11,7 +11,6 @@ type Shape struct {
 	names                     []string
 	targets                   []target
 	rules                     []string // pass_rule, should that name give the verdict
-	quoted                    [][]byte // the keys as they stand in JSON text
 	element                   bool     // an element of a list of trials
 	runsAt, countAt, passesAt int      // index of the list of trials, n and c, or -1
 	verdictAt                 int      // index of a verdict, -1 if there is none, -2 if there are several
@@ -76,6 +75,7 @@ func (m *Mapper) foldShapes() {
 		m.stats.addShape(s)
 	}
 	clear(m.shapes)
+	m.folds++
 }
 
 func (m *Mapper) resolve(names []string, element bool) *Shape {
@@ -88,7 +88,6 @@ func (m *Mapper) resolve(names []string, element bool) *Shape {
 	for i, name := range names {
 		tg := &s.targets[i]
 		tg.json = appendQuoted(nil, []byte(name))
-		s.quoted = append(s.quoted, tg.json)
 		s.rules[i] = "log: " + name
 		norm := normalName(name)
 		ref, known := namesOf[norm]

@@ -34,6 +34,7 @@ type Batch struct {
 	warnings []string
 	consumed int64
 	side     *rowGroup // labels or prices
+	roll     *rollup
 	done     bool
 }
 
@@ -55,7 +56,7 @@ func (s *Store) Begin(ctx context.Context, src Source, plan Plan) (*Batch, error
 	src.Kind = src.kind()
 	b := &Batch{
 		s: s, src: src, plan: plan, now: time.Now().UTC().Truncate(time.Microsecond),
-		runs: map[RunKey]*Run{}, runIDs: map[RunKey]uint32{}, consumed: src.Size,
+		runs: map[RunKey]*Run{}, runIDs: map[RunKey]uint32{}, consumed: src.Size, roll: newRollup(),
 	}
 	var err error
 	if b.id, b.dir, b.lock, err = s.stage(b.now); err != nil {

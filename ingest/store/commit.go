@@ -55,8 +55,8 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	roll := b.mergeRollups()
-	defer roll() // it reads the parts, which a failed commit gives up
+	roll := b.rollUp()
+	defer func() { _, _ = roll() }() // it writes into the staging folder
 	first, err := b.decideEarly(ctx)
 	if err != nil {
 		return Summary{}, err
@@ -78,7 +78,7 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 	if first.action == Skip {
 		return Summary{Action: Skip, Notes: []string{first.note}}, nil
 	}
-	more, err := b.complete(r, first, roll())
+	more, err := b.complete(r, first, roll)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -86,7 +86,7 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 	if err := b.publish(r, append(files, more...)); err != nil {
 		return Summary{}, err
 	}
-	return b.summary(r, first, roll()), nil
+	return b.summary(r, first), nil
 }
 
 // publish moves the files to their places and makes the record live. The
@@ -108,23 +108,25 @@ func (b *Batch) publish(r *Record, files []staged) error {
 	return nil
 }
 
-// mergeRollups adds the Parts' roll-ups up, in the background until the
-// function it returns is called: meanwhile duplicates are looked for.
-func (b *Batch) mergeRollups() func() *rollup {
-	roll, done := newRollup(), make(chan struct{})
+// rollUp sorts the roll-up and stages it, in the background until the function
+// it returns is called: meanwhile duplicates are looked for.
+func (b *Batch) rollUp() func() (staged, error) {
+	var f staged
+	var err error
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, p := range b.parts {
-			roll.merge(p.roll)
+		b.roll.sort()
+		if b.src.Kind == KindTrials && !b.roll.over {
+			f, err = b.writeRollup(nil)
 		}
-		roll.sort()
 	}()
-	return func() *rollup { <-done; return roll }
+	return func() (staged, error) { <-done; return f, err }
 }
 
-// complete fills the record with the decision and writes the roll-up, which
+// complete fills the record with the decision and adds the roll-up, which
 // leaves out runs that hold a trial twice.
-func (b *Batch) complete(r *Record, d *decision, roll *rollup) ([]staged, error) {
+func (b *Batch) complete(r *Record, d *decision, roll func() (staged, error)) ([]staged, error) {
 	r.Replaces, r.Duplicates = d.replaces, d.findings.duplicates
 	if d.action == Append {
 		r.Continues = b.plan.Batches[len(b.plan.Batches)-1]
@@ -144,28 +146,36 @@ func (b *Batch) complete(r *Record, d *decision, roll *rollup) ([]staged, error)
 	if b.src.Kind != KindTrials {
 		return nil, nil
 	}
-	if roll.over {
+	f, err := roll()
+	if err != nil {
+		return nil, err
+	}
+	if b.roll.over {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("more than %d groups: the roll-up is left out and reports count single trials", rollupLimit))
 		return nil, nil
 	}
-	f, err := b.writeRollup(roll, twice)
-	if err != nil {
-		return nil, err
+	if len(twice) > 0 {
+		if err := os.Remove(f.from); err != nil {
+			return nil, fmt.Errorf("write the roll-up anew: %w", plain(err))
+		}
+		if f, err = b.writeRollup(twice); err != nil {
+			return nil, err
+		}
 	}
 	r.TaskRuns = &f.File
 	return []staged{f}, nil
 }
 
-func (b *Batch) summary(r *Record, d *decision, roll *rollup) Summary {
+func (b *Batch) summary(r *Record, d *decision) Summary {
 	sum := Summary{
 		Batch: b.id, Number: r.Number, Action: d.action, Replaced: r.Replaces,
 		Stored: r.Rows - r.Duplicates, Duplicates: r.Duplicates, Regraded: d.findings.regraded,
 		Rejects: r.Rejects, Read: r.Rows + r.Rejects, Runs: r.Runs, Notes: r.Warnings,
 	}
-	if roll.over || b.src.Kind != KindTrials {
+	if b.roll.over || b.src.Kind != KindTrials {
 		return sum
 	}
-	sum.Tasks = roll.taskCounts()
-	sum.Notes = append(slices.Clip(sum.Notes), roll.partlyNamed()...)
+	sum.Tasks = b.roll.taskCounts()
+	sum.Notes = append(slices.Clip(sum.Notes), b.roll.partlyNamed()...)
 	return sum
 }

@@ -18,14 +18,15 @@ func SetMerging(small, merged int64) (restore func()) {
 // ExactSum adds floats as the roll-up does, in the given portions.
 func ExactSum(portions ...[]float64) float64 {
 	var total exactSum
+	var sums partials
 	for _, p := range portions {
 		var s exactSum
 		for _, x := range p {
-			s.add(x)
+			s.add(x, &sums)
 		}
-		total.merge(&s)
+		total.merge(&s, &sums, &sums)
 	}
-	return total.value()
+	return total.value(&sums)
 }
 
 // IntSum adds integers as the roll-up does.

@@ -37,7 +37,7 @@ type Part struct {
 	hashes *sumFile
 	rows   int64 // in hashes
 	buf    []byte
-	roll   *rollup
+	tally  tallier
 	err    error // the first error; the Part is no good after it
 }
 
@@ -65,7 +65,6 @@ func newPart(b *Batch, n int) *Part {
 		b: b, n: n, outlets: map[string]*outlet{}, runs: map[RunKey]*partRun{},
 		shared: constants{source: b.src.Path, batch: b.id, ingestedAt: uint64(b.now.UnixMicro())},
 		ids:    &spill{path: filepath.Join(b.dir, fmt.Sprintf("ids-%d", n))},
-		roll:   newRollup(),
 	}
 }
 
@@ -295,7 +294,7 @@ func (p *Part) largest() *outlet {
 
 // flush writes an outlet's rows as a row group.
 func (p *Part) flush(o *outlet) error {
-	p.roll.add(o.group)
+	p.tally.add(o.group, p.b.roll)
 	if err := o.enc.write(o.group); err != nil {
 		return err
 	}

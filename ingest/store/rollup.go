@@ -1,19 +1,22 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
-	"fmt"
-	"maps"
-	"math"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/zeebo/xxh3"
 )
 
 // rollupLimit is how many groups a batch's roll-up may have; beyond it the
 // roll-up is left out, for it would hardly be smaller than the trials.
 var rollupLimit = 300_000
+
+// rollupTextLimit is how many bytes of different text its keys may hold, which
+// only ids of kilobytes reach.
+const rollupTextLimit = 64 << 20
 
 // The text columns of the roll-up's key, in the order of taskRunColumns.
 var rollupText = [...]int{
@@ -21,8 +24,20 @@ var rollupText = [...]int{
 	cEffort, cScoreName, cPassRule, cConfigHash, cGitCommit, cGitBranch,
 }
 
+// Places in rollupText.
+const (
+	kSuite  = 0
+	kRunID  = 1
+	kTaskID = 3
+	kModel  = 6
+	kAgent  = 7
+	kEffort = 10
+)
+
 // The other columns of the key.
 var rollupNums = [...]int{cTemperature, cTopP, cPlannedTrials}
+
+const kPlanned = 2 // place in rollupNums
 
 // What is summed.
 var (
@@ -53,10 +68,19 @@ var taskRunColumns = func() []Column {
 	return append(cols, trialColumns[cBatch])
 }()
 
+// groupKey is the group of a tally. Text stands as a number: a code of its row
+// group plus one, later a place in rollup.texts; 0 is NULL. Neither it nor a
+// tally holds a pointer, so that hundreds of thousands of them cost the garbage
+// collector nothing.
+type groupKey struct {
+	text [len(rollupText)]uint32
+	nums [len(rollupNums)]uint64
+	has  [len(rollupNums)]bool
+}
+
 // tally is one row of the roll-up.
 type tally struct {
-	text  [len(rollupText)]string
-	nums  [len(rollupNums)]Opt[uint64]
+	groupKey
 	runAt int64 // microseconds, the earliest
 
 	n, c, ungraded, cached, errors int64
@@ -65,7 +89,8 @@ type tally struct {
 	ints   [len(rollupInts)]intSum
 }
 
-func (t *tally) merge(o *tally) {
+// merge adds o, whose sums overflow into from, while those of t do into to.
+func (t *tally) merge(o *tally, to, from *partials) {
 	t.runAt = min(t.runAt, o.runAt)
 	t.n += o.n
 	t.c += o.c
@@ -73,241 +98,163 @@ func (t *tally) merge(o *tally) {
 	t.cached += o.cached
 	t.errors += o.errors
 	for i := range t.floats {
-		t.floats[i].merge(&o.floats[i])
+		t.floats[i].merge(&o.floats[i], to, from)
 	}
 	for i := range t.ints {
 		t.ints[i].merge(&o.ints[i])
 	}
 }
 
-// key is the tally's group as one text.
-func (t *tally) key(buf []byte) []byte {
-	for _, s := range t.text {
-		buf = binary.AppendUvarint(buf, uint64(len(s)))
-		buf = append(buf, s...)
+func (k *groupKey) hash() uint64 {
+	var b [4*len(rollupText) + 9*len(rollupNums)]byte
+	at := b[:0]
+	for _, id := range k.text {
+		at = binary.LittleEndian.AppendUint32(at, id)
 	}
-	for _, v := range t.nums {
-		if v.OK {
-			buf = append(buf, 1)
-		} else {
-			buf = append(buf, 0)
+	for i, v := range k.nums {
+		at = binary.LittleEndian.AppendUint64(at, v)
+		if k.has[i] {
+			at = append(at, 1)
 		}
-		buf = binary.LittleEndian.AppendUint64(buf, v.V)
 	}
-	return buf
+	return xxh3.Hash(at)
 }
 
-func (t *tally) compare(o *tally) int {
-	for i := range t.text {
-		if c := strings.Compare(t.text[i], o.text[i]); c != 0 {
-			return c
-		}
+func (k *groupKey) compare(o *groupKey) int {
+	if c := slices.Compare(k.text[:], o.text[:]); c != 0 {
+		return c
 	}
-	for i, v := range t.nums {
-		w := o.nums[i]
+	for i, v := range k.nums {
 		switch {
-		case v.OK != w.OK:
-			if v.OK {
+		case k.has[i] != o.has[i]:
+			if k.has[i] {
 				return -1 // NULL last
 			}
 			return 1
-		case v.V != w.V:
-			if v.V < w.V {
-				return -1
-			}
-			return 1
+		case v != o.nums[i]:
+			return cmp.Compare(v, o.nums[i])
 		}
 	}
 	return 0
 }
 
-// rollup collects tallies. It gives up when there are more than rollupLimit.
+// rollup collects the tallies of a batch, from all its Parts. It gives up when
+// there are more than rollupLimit.
 type rollup struct {
-	groups map[hash128]*tally
-	over   bool
-	list   []*tally // by sort
-	buf    []byte
-
-	// Scratch of add, kept between row groups.
-	gid, codes []int32
-	table      map[uint64]int32
+	mu    sync.Mutex
+	over  bool
+	texts []string
+	ids   map[string]uint32
+	bytes int // of texts
+	slabs [][]tally
+	count int
+	table []rollupSlot
+	sums  partials
+	list  []*tally // by sort
 }
 
-func newRollup() *rollup { return &rollup{groups: map[hash128]*tally{}} }
+type rollupSlot struct {
+	hash uint32
+	at   uint32 // place among the tallies plus one; 0: empty
+}
 
-// put merges a tally that nobody else holds.
-func (r *rollup) put(t *tally) {
+const slabTallies = 1024
+
+func newRollup() *rollup {
+	return &rollup{texts: []string{""}, ids: map[string]uint32{"": 0}, table: make([]rollupSlot, 256)}
+}
+
+// id numbers a text.
+func (r *rollup) id(s string) uint32 {
+	id, ok := r.ids[s]
+	if !ok {
+		s = strings.Clone(s)
+		id = uint32(len(r.texts))
+		r.ids[s] = id
+		r.texts = append(r.texts, s)
+		r.bytes += len(s)
+	}
+	return id
+}
+
+func (r *rollup) at(i int) *tally { return &r.slabs[i/slabTallies][i%slabTallies] }
+
+// put merges a tally whose key is in numbers of r.texts.
+func (r *rollup) put(t *tally, from *partials) {
+	hash := t.hash()
+	mask := uint64(len(r.table) - 1)
+	i := hash & mask
+	for ; r.table[i].at > 0; i = (i + 1) & mask {
+		if r.table[i].hash != uint32(hash>>32) {
+			continue
+		}
+		if have := r.at(int(r.table[i].at) - 1); have.groupKey == t.groupKey {
+			have.merge(t, &r.sums, from)
+			return
+		}
+	}
+	if r.count >= rollupLimit || r.bytes > rollupTextLimit {
+		r.giveUp()
+		return
+	}
+	if r.count == len(r.slabs)*slabTallies {
+		r.slabs = append(r.slabs, make([]tally, slabTallies))
+	}
+	fresh := r.at(r.count)
+	fresh.groupKey, fresh.runAt = t.groupKey, t.runAt
+	fresh.merge(t, &r.sums, from)
+	r.count++
+	r.table[i] = rollupSlot{uint32(hash >> 32), uint32(r.count)}
+	if r.count > len(r.table)/2 {
+		r.grow()
+	}
+}
+
+func (r *rollup) grow() {
+	r.table = make([]rollupSlot, 4*len(r.table))
+	mask := uint64(len(r.table) - 1)
+	for n := range r.count {
+		hash := r.at(n).hash()
+		i := hash & mask
+		for r.table[i].at > 0 {
+			i = (i + 1) & mask
+		}
+		r.table[i] = rollupSlot{uint32(hash >> 32), uint32(n + 1)}
+	}
+}
+
+func (r *rollup) giveUp() {
+	r.over = true
+	r.texts, r.ids, r.slabs, r.table, r.sums, r.list = nil, nil, nil, nil, partials{}, nil
+}
+
+// sort puts the tallies into list, in the order of their keys; from then on a
+// text's number is its place in the order of texts.
+func (r *rollup) sort() {
 	if r.over {
 		return
 	}
-	r.buf = t.key(r.buf[:0])
-	key := hashBytes(r.buf)
-	if have, ok := r.groups[key]; ok {
-		have.merge(t)
-		return
+	order := make([]uint32, len(r.texts))
+	for i := range order {
+		order[i] = uint32(i)
 	}
-	if len(r.groups) >= rollupLimit {
-		r.over, r.groups = true, nil
-		return
+	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(r.texts[a], r.texts[b]) })
+	rank, sorted := make([]uint32, len(order)), make([]string, len(order))
+	for i, id := range order {
+		rank[id], sorted[i] = uint32(i), r.texts[id]
 	}
-	r.groups[key] = t
+	r.texts, r.ids, r.table = sorted, nil, nil
+	r.list = make([]*tally, r.count)
+	for i := range r.list {
+		t := r.at(i)
+		for c, id := range t.text {
+			t.text[c] = rank[id]
+		}
+		r.list[i] = t
+	}
+	slices.SortFunc(r.list, func(a, b *tally) int { return a.compare(&b.groupKey) })
 }
 
-// merge takes over what o holds.
-func (r *rollup) merge(o *rollup) {
-	if o.over {
-		r.over, r.groups = true, nil
-		return
-	}
-	for _, t := range o.groups {
-		r.put(t)
-	}
-}
-
-// sort puts the tallies into list, in the order of their keys.
-func (r *rollup) sort() {
-	r.list = slices.Collect(maps.Values(r.groups))
-	slices.SortFunc(r.list, (*tally).compare)
-}
-
-// taskCounts sums the tallies up per run and task.
-func (r *rollup) taskCounts() []TaskCount {
-	type key struct {
-		RunKey
-		task string
-	}
-	// A report groups by these by default, so trials of one task under two of
-	// them don't add up to a larger k.
-	type config struct {
-		key
-		model, agent, effort string
-	}
-	at := map[key]int{}
-	type plan struct{ n, cached, planned int64 }
-	plans := map[config]plan{}
-	out := []TaskCount{}
-	for _, t := range r.list {
-		k := key{RunKey{t.text[0], t.text[1]}, t.text[3]}
-		i, ok := at[k]
-		if !ok {
-			i = len(out)
-			at[k] = i
-			out = append(out, TaskCount{RunKey: k.RunKey, TaskID: k.task, Least: math.MaxInt64})
-		}
-		out[i].Found += t.n
-		out[i].Ungraded += t.ungraded
-		c := config{k, t.text[6], t.text[7], t.text[10]}
-		p := plans[c]
-		p.n, p.cached = p.n+t.n, p.cached+t.cached
-		if planned := t.nums[2]; planned.OK {
-			p.planned = max(p.planned, int64(planned.V))
-		}
-		plans[c] = p
-	}
-	for c, p := range plans {
-		i := at[c.key]
-		out[i].Least = min(out[i].Least, p.n)
-		out[i].Planned += int32(p.planned)
-		out[i].Missing += max(0, p.planned-p.n-p.cached)
-	}
-	slices.SortFunc(out, func(a, b TaskCount) int {
-		if c := a.RunKey.compare(b.RunKey); c != 0 {
-			return c
-		}
-		return strings.Compare(a.TaskID, b.TaskID)
-	})
-	return out
-}
-
-// partlyNamed says of which runs some trials lack the model, agent or effort
-// that the others have: reports by it show them apart.
-func (r *rollup) partlyNamed() (notes []string) {
-	for _, c := range []struct {
-		name string
-		at   int
-	}{{"model", 6}, {"agent", 7}, {"effort", 10}} {
-		without, named := map[RunKey]int64{}, map[RunKey]string{}
-		for _, t := range r.list {
-			key := RunKey{t.text[0], t.text[1]}
-			if t.text[c.at] == "" {
-				without[key] += t.n
-			} else {
-				named[key] = t.text[c.at]
-			}
-		}
-		var trials int64
-		example := ""
-		for _, t := range r.list {
-			key := RunKey{t.text[0], t.text[1]}
-			if n := without[key]; n > 0 && named[key] != "" {
-				trials += n
-				delete(without, key)
-				if example == "" {
-					example = named[key]
-				}
-			}
-		}
-		if trials > 0 {
-			notes = append(notes, fmt.Sprintf("%d trials have no %s though others of their run do (%s): reports by %s count them apart; --set %s=… puts it right",
-				trials, c.name, example, c.name, c.name))
-		}
-	}
-	return notes
-}
-
-func (b *Batch) writeRollup(roll *rollup, leaveOut map[RunKey]bool) (staged, error) {
-	e := encoder{path: filepath.Join(b.dir, "task_runs.parquet"), cols: taskRunColumns}
-	g := newRowGroup(taskRunColumns)
-	for _, t := range roll.list {
-		if leaveOut[RunKey{t.text[0], t.text[1]}] {
-			continue
-		}
-		t.store(g, b.id)
-		if g.rows < maxRowGroup {
-			continue
-		}
-		if err := e.write(g); err != nil {
-			e.abandon()
-			return staged{}, err
-		}
-		g.reset()
-	}
-	if err := e.write(g); err != nil {
-		e.abandon()
-		return staged{}, err
-	}
-	f, err := e.close(taskRunColumns)
-	f.Path = path.Join(dirTaskRuns, b.id+".parquet")
-	return staged{e.path, f}, err
-}
-
-// store appends a tally to a row group of taskRunColumns.
-func (t *tally) store(g *rowGroup, batch string) {
-	row, col := g.rows, 0
-	num := func(v uint64, ok bool) { g.nums[col].add(row, v, ok); col++ }
-	for i, s := range t.text {
-		g.text[col].add(row, s)
-		col++
-		if rollupText[i] == cRunID {
-			num(uint64(t.runAt), true)
-		}
-	}
-	for _, v := range t.nums {
-		num(v.V, v.OK)
-	}
-	for _, v := range []int64{t.n, t.c, t.ungraded, t.cached, t.errors} {
-		num(uint64(v), true)
-	}
-	for i := range t.floats {
-		s := &t.floats[i]
-		num(math.Float64bits(s.value()), s.n > 0)
-		num(uint64(s.n), true)
-	}
-	for i := range t.ints {
-		s := &t.ints[i]
-		num(uint64(s.value()), s.n > 0)
-		num(uint64(s.n), true)
-	}
-	g.text[col].add(row, batch)
-	g.rows++
+func (r *rollup) runOf(t *tally) RunKey {
+	return RunKey{r.texts[t.text[kSuite]], r.texts[t.text[kRunID]]}
 }

@@ -1,63 +1,150 @@
 package store
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// add tallies the rows of a row group. Rows are grouped by the dictionary
-// codes of the few key columns that vary, text is touched once a group.
-func (r *rollup) add(g *rowGroup) {
-	if r.over {
+// tallier makes tallies of row groups, one for each Part; it keeps its scratch
+// from one to the next.
+type tallier struct {
+	keys    []uint64 // by row: the key as one number
+	gid     []int32  // by row: its group
+	firsts  []int32  // by group: its first row
+	cached  []bool
+	table   []gidSlot
+	tallies []tally // by group
+	sums    partials
+	ids     [len(rollupText)][]uint32 // by code: its number in the roll-up, plus one
+}
+
+type gidSlot struct {
+	key uint64
+	id  int32 // plus one; 0: empty
+}
+
+// add tallies the rows of a row group and merges them into r. Rows are grouped
+// by the dictionary codes of the key columns that vary, taken as digits of one
+// number; text is touched once for each value.
+func (a *tallier) add(g *rowGroup, r *rollup) {
+	r.mu.Lock()
+	over := r.over
+	r.mu.Unlock()
+	if over || g.rows == 0 {
 		return
 	}
-	rows := int(g.rows)
-	r.gid = slices.Grow(r.gid[:0], rows)[:rows]
-	r.codes = slices.Grow(r.codes[:0], rows)[:rows]
-	clear(r.gid)
-	firsts := []int32{0} // one row of each group
-	for _, c := range rollupText {
-		firsts = r.split(g.text[c].spans, firsts)
+	a.group(g)
+	a.start(g)
+	a.count(g)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, c := range rollupText {
+		a.ids[i] = sized(a.ids[i], len(g.text[c].values)+1)
+		clear(a.ids[i])
 	}
-	for _, c := range rollupNums {
-		firsts = r.split(sameCodes(&g.nums[c]), firsts)
-	}
-	tallies := make([]*tally, len(firsts))
-	for i, row := range firsts {
-		tallies[i] = g.tallyOf(row)
-	}
-	r.count(g, tallies)
-	for _, t := range tallies {
-		r.put(t)
+	for i := range a.tallies {
+		t := &a.tallies[i]
+		for k, code := range t.text {
+			if code == 0 {
+				continue
+			}
+			id := &a.ids[k][code]
+			if *id == 0 {
+				if r.over {
+					return
+				}
+				*id = r.id(g.text[rollupText[k]].values[code-1]) + 1
+			}
+			t.text[k] = *id - 1
+		}
+		if r.put(t, &a.sums); r.over {
+			return
+		}
 	}
 }
 
-// split refines the grouping in r.gid by one more column.
-func (r *rollup) split(spans []span, firsts []int32) []int32 {
-	if len(spans) == 1 {
-		return firsts
-	}
-	expand(spans, r.codes)
-	if r.table == nil {
-		r.table = map[uint64]int32{}
-	}
-	clear(r.table)
-	out := firsts[:0:0]
-	lastKey, lastGid := uint64(math.MaxUint64), int32(0)
-	for i, code := range r.codes {
-		key := uint64(uint32(r.gid[i]))<<32 | uint64(uint32(code))
-		if key != lastKey {
-			id, ok := r.table[key]
-			if !ok {
-				id = int32(len(out))
-				r.table[key] = id
-				out = append(out, int32(i))
-			}
-			lastKey, lastGid = key, id
+// group finds the group of every row and the first row of every group.
+func (a *tallier) group(g *rowGroup) {
+	rows := int(g.rows)
+	a.keys, a.gid = sized(a.keys, rows), sized(a.gid, rows)
+	clear(a.keys)
+	cards := uint64(1) // keys are below it
+	digit := func(spans []span, values int) {
+		if len(spans) == 1 {
+			return
 		}
-		r.gid[i] = lastGid
+		base := uint64(values) + 1
+		if cards > math.MaxUint64/base {
+			a.number()
+			for i, id := range a.gid {
+				a.keys[i] = uint64(id)
+			}
+			cards = uint64(len(a.firsts))
+		}
+		cards *= base
+		for i, s := range spans {
+			end := rows
+			if i+1 < len(spans) {
+				end = int(spans[i+1].start)
+			}
+			code := uint64(s.code + 1)
+			part := a.keys[s.start:end]
+			for j := range part {
+				part[j] = part[j]*base + code
+			}
+		}
 	}
-	return out
+	for _, c := range rollupText {
+		digit(g.text[c].spans, len(g.text[c].values))
+	}
+	for _, c := range rollupNums {
+		digit(sameCodes(&g.nums[c]), len(g.nums[c].values))
+	}
+	a.number()
+}
+
+// number numbers the different keys in order of appearance.
+func (a *tallier) number() {
+	if len(a.table) == 0 {
+		a.table = make([]gidSlot, 1<<10)
+	}
+	clear(a.table)
+	a.firsts = a.firsts[:0]
+	last, lastID := uint64(0), int32(-1)
+	for i, key := range a.keys {
+		if lastID >= 0 && key == last {
+			a.gid[i] = lastID
+			continue
+		}
+		s := a.slot(key)
+		if s.id == 0 {
+			a.firsts = append(a.firsts, int32(i))
+			*s = gidSlot{key, int32(len(a.firsts))}
+			last, lastID = key, s.id-1
+			if len(a.firsts) > len(a.table)/2 {
+				a.growTable()
+			}
+		} else {
+			last, lastID = key, s.id-1
+		}
+		a.gid[i] = lastID
+	}
+}
+
+func (a *tallier) slot(key uint64) *gidSlot {
+	mask := uint64(len(a.table) - 1)
+	for i := key * 0x9e3779b97f4a7c15 >> 20 & mask; ; i = (i + 1) & mask {
+		if s := &a.table[i]; s.id == 0 || s.key == key {
+			return s
+		}
+	}
+}
+
+func (a *tallier) growTable() {
+	old := a.table
+	a.table = make([]gidSlot, 4*len(old))
+	for _, s := range old {
+		if s.id > 0 {
+			*a.slot(s.key) = s
+		}
+	}
 }
 
 // sameCodes gives equal values of a numeric column equal codes.
@@ -82,40 +169,45 @@ func sameCodes(c *numColumn) []span {
 	return out
 }
 
-// tallyOf starts a tally with the key of one row.
-func (g *rowGroup) tallyOf(row int32) *tally {
-	t := &tally{runAt: math.MaxInt64}
-	for i, c := range rollupText {
-		col := g.text[c]
-		if code := codeAt(col.spans, row); code != null {
-			t.text[i] = col.values[code]
-		}
+// start makes the tallies with their keys, as codes.
+func (a *tallier) start(g *rowGroup) {
+	a.sums.reset()
+	a.tallies = sized(a.tallies, len(a.firsts))
+	for i := range a.tallies {
+		a.tallies[i] = tally{runAt: math.MaxInt64}
 	}
-	for i, c := range rollupNums {
-		col := &g.nums[c]
-		if code := codeAt(col.spans, row); code != null {
-			t.nums[i] = Some(col.values[code])
-		}
+	for k, c := range rollupText {
+		a.eachFirst(g.text[c].spans, func(i int, code int32) { a.tallies[i].text[k] = uint32(code + 1) })
 	}
-	return t
+	for k, c := range rollupNums {
+		a.eachFirst(g.nums[c].spans, func(i int, code int32) {
+			if code != null {
+				a.tallies[i].nums[k], a.tallies[i].has[k] = g.nums[c].values[code], true
+			}
+		})
+	}
 }
 
-// codeAt finds the code of a row.
-func codeAt(spans []span, row int32) int32 {
-	i, found := slices.BinarySearchFunc(spans, row, func(s span, row int32) int { return int(s.start) - int(row) })
-	if !found {
-		i--
+// eachFirst calls f with the code of the first row of every group.
+func (a *tallier) eachFirst(spans []span, f func(i int, code int32)) {
+	at := 0
+	for i, row := range a.firsts { // they ascend
+		for at+1 < len(spans) && spans[at+1].start <= row {
+			at++
+		}
+		f(i, spans[at].code)
 	}
-	return spans[i].code
 }
 
 // count adds the rows to their tallies. A cached trial is no trial: it counts
 // as cached and nowhere else.
-func (r *rollup) count(g *rowGroup, tallies []*tally) {
-	cached := make([]bool, g.rows)
+func (a *tallier) count(g *rowGroup) {
+	a.cached = sized(a.cached, int(g.rows))
+	clear(a.cached)
+	gid, tallies, cached := a.gid, a.tallies, a.cached
 	g.eachNum(cCached, func(row int32, v uint64) { cached[row] = v != 0 })
-	for row, id := range r.gid {
-		t := tallies[id]
+	for row, id := range gid {
+		t := &tallies[id]
 		if cached[row] {
 			t.cached++
 			continue
@@ -124,32 +216,32 @@ func (r *rollup) count(g *rowGroup, tallies []*tally) {
 		t.ungraded++ // taken back below
 	}
 	g.eachNum(cRunAt, func(row int32, v uint64) {
-		t := tallies[r.gid[row]]
+		t := &tallies[gid[row]]
 		t.runAt = min(t.runAt, int64(v))
 	})
 	g.eachNum(cPassed, func(row int32, v uint64) {
 		if !cached[row] {
-			t := tallies[r.gid[row]]
+			t := &tallies[gid[row]]
 			t.ungraded--
 			t.c += int64(v)
 		}
 	})
 	g.eachText(cErrorType, func(row int32) {
 		if !cached[row] {
-			tallies[r.gid[row]].errors++
+			tallies[gid[row]].errors++
 		}
 	})
 	for i, c := range rollupFloats {
 		g.eachNum(c, func(row int32, v uint64) {
 			if !cached[row] {
-				tallies[r.gid[row]].floats[i].add(math.Float64frombits(v))
+				tallies[gid[row]].floats[i].add(math.Float64frombits(v), &a.sums)
 			}
 		})
 	}
 	for i, c := range rollupInts {
 		g.eachNum(c, func(row int32, v uint64) {
 			if !cached[row] {
-				tallies[r.gid[row]].ints[i].add(int64(v))
+				tallies[gid[row]].ints[i].add(int64(v))
 			}
 		})
 	}

@@ -8,24 +8,39 @@ import (
 // exactSum adds floats without rounding, so that the total does not depend on
 // their order: it keeps the sum as non-overlapping partial sums (Shewchuk,
 // "Adaptive Precision Floating-Point Arithmetic", 1997) and rounds once.
-// Values of magnitude 2^900 and more count as infinite.
+// Values of magnitude 2^900 and more count as infinite. It holds no pointer:
+// the few sums of many partials keep them in a partials beside it.
 type exactSum struct {
 	n     int64 // values added
-	parts []float64
-	one   [2]float64 // backs parts while it is short
-	pos   bool       // an infinite value came
+	parts [4]float64
+	k     uint8 // of parts in use
+	pos   bool  // an infinite value came
 	neg   bool
 	nan   bool
+	over  uint32 // place in partials plus one; then parts is unused
 }
+
+// partials holds what does not fit into exactSums.
+type partials struct{ lists [][]float64 }
+
+func (p *partials) reset() { p.lists = p.lists[:0] }
 
 const exactLimit = 0x1p900
 
-func (s *exactSum) add(x float64) {
+func (s *exactSum) add(x float64, p *partials) {
 	s.n++
-	s.put(x)
+	s.put(x, p)
 }
 
-func (s *exactSum) put(x float64) {
+// of returns the partial sums.
+func (s *exactSum) of(p *partials) []float64 {
+	if s.over > 0 {
+		return p.lists[s.over-1]
+	}
+	return s.parts[:s.k]
+}
+
+func (s *exactSum) put(x float64, p *partials) {
 	switch {
 	case x != x:
 		s.nan = true
@@ -37,39 +52,51 @@ func (s *exactSum) put(x float64) {
 		s.neg = true
 		return
 	}
-	if s.parts == nil {
-		s.parts = s.one[:0]
-	}
+	parts := s.of(p)
 	k := 0
-	for _, y := range s.parts {
+	for _, y := range parts {
 		if math.Abs(x) < math.Abs(y) {
 			x, y = y, x
 		}
 		hi := x + y
 		lo := y - (hi - x)
 		if lo != 0 {
-			s.parts[k] = lo
+			parts[k] = lo
 			k++
 		}
 		x = hi
 	}
-	s.parts = s.parts[:k]
-	if x != 0 {
-		s.parts = append(s.parts, x)
+	if x == 0 {
+		s.keep(parts[:k], p)
+		return
+	}
+	if s.over == 0 && k == len(s.parts) {
+		p.lists = append(p.lists, append(make([]float64, 0, 8), parts[:k]...))
+		s.over = uint32(len(p.lists))
+		parts = p.lists[s.over-1]
+	}
+	s.keep(append(parts[:k], x), p)
+}
+
+func (s *exactSum) keep(parts []float64, p *partials) {
+	if s.over > 0 {
+		p.lists[s.over-1] = parts
+	} else {
+		s.k = uint8(len(parts))
 	}
 }
 
-// merge adds what o holds.
-func (s *exactSum) merge(o *exactSum) {
+// merge adds what o holds, whose partials are in from.
+func (s *exactSum) merge(o *exactSum, to, from *partials) {
 	s.n += o.n
 	s.pos, s.neg, s.nan = s.pos || o.pos, s.neg || o.neg, s.nan || o.nan
-	for _, x := range o.parts {
-		s.put(x)
+	for _, x := range o.of(from) {
+		s.put(x, to)
 	}
 }
 
 // value is the sum, rounded once, to even.
-func (s *exactSum) value() float64 {
+func (s *exactSum) value(p *partials) float64 {
 	switch {
 	case s.nan || s.pos && s.neg:
 		return math.NaN()
@@ -78,20 +105,21 @@ func (s *exactSum) value() float64 {
 	case s.neg:
 		return math.Inf(-1)
 	}
-	n := len(s.parts)
+	parts := s.of(p)
+	n := len(parts)
 	if n == 0 {
 		return 0
 	}
 	n--
-	hi, lo := s.parts[n], 0.0
+	hi, lo := parts[n], 0.0
 	for n > 0 && lo == 0 {
 		n--
-		x, y := hi, s.parts[n]
+		x, y := hi, parts[n]
 		hi = x + y
 		lo = y - (hi - x)
 	}
 	// Half way between two floats, the partials below decide the direction.
-	if n > 0 && (lo < 0 && s.parts[n-1] < 0 || lo > 0 && s.parts[n-1] > 0) {
+	if n > 0 && (lo < 0 && parts[n-1] < 0 || lo > 0 && parts[n-1] > 0) {
 		if y := lo * 2; y == (hi+y)-hi {
 			hi += y
 		}
