@@ -51,7 +51,8 @@ func crashText(path string, version int) text {
 	return text{path: path, content: lines(all...)}
 }
 
-// writeForever ingests source after source and says so after each commit.
+// writeForever ingests source after source, says so after each commit and
+// compacts.
 func writeForever(dir string) error {
 	s, err := store.Open(dir)
 	if err != nil {
@@ -64,6 +65,9 @@ func writeForever(dir string) error {
 				return err
 			}
 			fmt.Println(path, version)
+			if _, err := s.Compact(ctx, "test"); err != nil && !errors.Is(err, store.ErrBusy) {
+				return err
+			}
 		}
 	}
 }
@@ -99,9 +103,9 @@ func TestKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	caught, installed := 0, 0
+	caught, installed, compacted := 0, 0, 0
 	for i := range *kills {
-		acked := killOne(t, dir, time.Duration(rand.IntN(25_000))*time.Microsecond)
+		acked := killOne(t, dir, time.Duration(rand.IntN(60_000))*time.Microsecond)
 		left, _ := filepath.Glob(filepath.Join(dir, "staging", "*"))
 		caught += len(left)
 		rep, err := s.Verify(ctx)
@@ -110,6 +114,9 @@ func TestKill(t *testing.T) {
 		}
 		if len(rep.Orphans) > 0 {
 			installed++ // between moving the parts and writing the record, or while sweeping
+		}
+		if at, _ := filepath.Glob(filepath.Join(dir, "batches", "*-compact-*.json")); len(at) > 0 {
+			compacted++
 		}
 		checkSources(t, s, acked)
 		if t.Failed() {
@@ -128,7 +135,10 @@ func TestKill(t *testing.T) {
 			dropAll(t, s, src)
 		}
 	}
-	t.Logf("%d kills, %d in the middle of a batch, %d with files in place and no record", *kills, caught, installed)
+	t.Logf("%d kills, %d in the middle of a batch, %d with files in place and no record, %d over a compacted store", *kills, caught, installed, compacted)
+	if *kills >= 20 && compacted == 0 {
+		t.Error("no kill met a compaction; the test proves nothing of them")
+	}
 	if *kills >= 20 && caught == 0 {
 		t.Error("no kill hit a writer at work; the test proves nothing")
 	}
