@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -29,9 +30,15 @@ func newTempDir(parent string) (*tempDir, error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	sweep(parent)
+	return newLockedDir(parent, tempPrefix)
+}
+
+// newLockedDir makes a folder whose name begins with prefix, and sweeps those of
+// that prefix which were left behind.
+func newLockedDir(parent, prefix string) (*tempDir, error) {
+	sweep(parent, prefix)
 	for range 10 {
-		d, err := makeTempDir(parent)
+		d, err := makeTempDir(parent, prefix)
 		if err != nil {
 			return nil, fmt.Errorf("make a temporary folder in %s: %w", parent, plainPath(err))
 		}
@@ -44,8 +51,8 @@ func newTempDir(parent string) (*tempDir, error) {
 
 // makeTempDir returns nil without an error when another process swept the
 // folder before its lock was taken.
-func makeTempDir(parent string) (*tempDir, error) {
-	root, err := os.MkdirTemp(parent, tempPrefix+"*")
+func makeTempDir(parent, prefix string) (*tempDir, error) {
+	root, err := os.MkdirTemp(parent, prefix+"*")
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +90,17 @@ func (d *tempDir) remove() error {
 
 // sweep removes the folders below parent whose owner is gone. What can't be
 // removed (another user's) stays.
-func sweep(parent string) {
-	old, err := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
+func sweep(parent, prefix string) {
+	// No pattern: the parent's name may hold what a pattern would be.
+	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
-	for _, root := range old {
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		root := filepath.Join(parent, e.Name())
 		lock, err := os.OpenFile(filepath.Join(root, tempLock), os.O_RDWR, 0)
 		if err != nil {
 			// No lock file yet: it is being made, or is no folder of ours.
