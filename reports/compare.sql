@@ -7,40 +7,51 @@
 -- difference real when its test reaches half of 1 − conf (there are two tests:
 -- mean and pass^k), and says when there is too little data for either to do so.
 -- With three runs or more on each side, or four against one, the spread between
--- runs decides instead of the noise of trials.
+-- runs decides instead of the noise of trials. Under policy bounds trials without
+-- a verdict are once taken against the new side and once for it: the low and high
+-- ends of the differences, lower of the low one and upper of the high one.
 -- param: k     attempts asked about; the largest one is compared
 -- param: conf  level of the intervals
 -- param: seed  of the permutations
+-- param: policy  under bounds both ends are compared
 -- param: top   how many changed tasks to show, 0 for all
--- handles: tasks
+-- handles: tasks bounds
 -- pair: side
 -- table: compare_pairs
 SELECT * FROM selected_pairs
 -- table: compare_cells
--- One row for each pair of groups, side (a is the old one), run and task.
+-- One row for each pair of groups, side (a is the old one), run and task; under
+-- policy bounds once more with the trials without a verdict taken against the new
+-- side (taken = 1: passed on the old, failed on the new) and for it (taken = 2).
 WITH side AS (
 	SELECT pair_no, 'a' AS side, a_no AS group_no FROM compare_pairs
 	UNION ALL
 	SELECT pair_no, 'b', b_no FROM compare_pairs
+),
+cell AS (
+	SELECT s.pair_no, e.taken, s.side, s.group_no, t.suite, t.task_id, t.run_id, t.shape, t.weight, t.n,
+		CASE WHEN e.taken = 1 AND s.side = 'a' OR e.taken = 2 AND s.side = 'b' THEN t.c_high ELSE t.c END AS c, t.cost_nano, t.cost_n
+	FROM side AS s JOIN selected_task_runs AS t ON t.group_no = s.group_no
+	CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
+	WHERE t.in_every_run AND t.n > 0
 )
-SELECT s.pair_no, s.side, s.group_no, t.suite, t.task_id, t.run_id, t.shape, t.weight, t.n, t.c, t.cost_nano, t.cost_n,
-	list_max($k::INTEGER[]) AS k, t.c / t.n AS rate, pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) AS hat,
-	flakiness(t.c, t.n) AS flake, flakiness_unbiased(t.c, t.n) AS flake_unbiased
-FROM side AS s JOIN selected_task_runs AS t ON t.group_no = s.group_no
-WHERE t.in_every_run AND t.n > 0
--- table: compare_tasks
--- One row for each pair and task: a_… and b_… NULL where a side lacks the task.
+SELECT *, list_max($k::INTEGER[]) AS k, c / n AS rate, pass_hat_k(cell.c, cell.n, list_max($k::INTEGER[])) AS hat,
+	flakiness(cell.c, cell.n) AS flake, flakiness_unbiased(cell.c, cell.n) AS flake_unbiased
+FROM cell
+-- table: compare_ends
+-- One row for each pair, task and way to take the trials without a verdict: a_…
+-- and b_… NULL where a side lacks the task.
 WITH task AS (
-	SELECT pair_no, side, suite, task_id, any_value(k) AS k, max(shape) AS shape, any_value(weight) AS weight, any_value(group_no) AS group_no,
+	SELECT pair_no, taken, side, suite, task_id, any_value(k) AS k, max(shape) AS shape, any_value(weight) AS weight, any_value(group_no) AS group_no,
 		count(*) AS runs, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, min(n) AS n_min,
 		sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n,
 		list_avg(list(rate ORDER BY run_id)) AS rate, list_avg(list(flake ORDER BY run_id)) AS flake,
 		list_avg(list(flake_unbiased ORDER BY run_id)) AS flake_unbiased,
 		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat ORDER BY run_id)) END AS hat,
 		list(c ORDER BY run_id) AS cs, list(n ORDER BY run_id) AS ns
-	FROM compare_cells GROUP BY pair_no, side, suite, task_id
+	FROM compare_cells GROUP BY pair_no, taken, side, suite, task_id
 )
-SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.suite, b.suite) AS suite, coalesce(a.task_id, b.task_id) AS task_id,
+SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.taken, b.taken) AS taken, coalesce(a.suite, b.suite) AS suite, coalesce(a.task_id, b.task_id) AS task_id,
 	coalesce(a.k, b.k) AS k, coalesce(nullif(b.shape, 'unclassified'), a.shape, b.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
 	a.group_no AS a_no, b.group_no AS b_no, a.group_no IS NOT NULL AND b.group_no IS NOT NULL AS common,
 	a.n AS a_n, b.n AS b_n, a.c AS a_c, b.c AS b_c, a.n_min AS a_n_min, b.n_min AS b_n_min, a.rate AS a_rate, b.rate AS b_rate,
@@ -49,20 +60,23 @@ SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.suite, b.suite) AS 
 	a.cost_nano AS a_cost_nano, b.cost_nano AS b_cost_nano, a.cost_n AS a_cost_n, b.cost_n AS b_cost_n
 FROM (SELECT * FROM task WHERE side = 'a') AS a
 FULL JOIN (SELECT * FROM task WHERE side = 'b') AS b
-	ON b.pair_no = a.pair_no AND b.suite IS NOT DISTINCT FROM a.suite AND b.task_id IS NOT DISTINCT FROM a.task_id
+	ON b.pair_no = a.pair_no AND b.taken = a.taken AND b.suite IS NOT DISTINCT FROM a.suite AND b.task_id IS NOT DISTINCT FROM a.task_id
+-- table: compare_tasks
+-- Every task as the policy takes it, at the low end under bounds.
+SELECT * EXCLUDE (taken) FROM compare_ends WHERE taken = 0
 -- table: compare_runs
 -- One row for each pair, side and run: its values on the common tasks.
 WITH cell AS (
-	SELECT r.* FROM compare_cells AS r JOIN compare_tasks AS t
-		ON t.pair_no = r.pair_no AND t.suite IS NOT DISTINCT FROM r.suite AND t.task_id IS NOT DISTINCT FROM r.task_id
+	SELECT r.* FROM compare_cells AS r JOIN compare_ends AS t
+		ON t.pair_no = r.pair_no AND t.taken = r.taken AND t.suite IS NOT DISTINCT FROM r.suite AND t.task_id IS NOT DISTINCT FROM r.task_id
 	WHERE t.common AND t.a_n_min >= t.k AND t.b_n_min >= t.k
 ),
 run AS (
-	SELECT pair_no, side, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
+	SELECT pair_no, taken, side, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
 		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
-	FROM cell GROUP BY pair_no, side, run_id
+	FROM cell GROUP BY pair_no, taken, side, run_id
 )
-SELECT pair_no, side, count(*) AS runs, list(mean ORDER BY run_id) AS means, list(hat ORDER BY run_id) AS hats FROM run GROUP BY pair_no, side
+SELECT pair_no, taken, side, count(*) AS runs, list(mean ORDER BY run_id) AS means, list(hat ORDER BY run_id) AS hats FROM run GROUP BY pair_no, taken, side
 -- table: compare_trials
 -- What needs single trials: latency and length on the common tasks.
 SELECT t.pair_no, CASE WHEN s.group_no = t.a_no THEN 'a' ELSE 'b' END AS side,
@@ -74,7 +88,7 @@ WHERE t.common
 GROUP BY t.pair_no, CASE WHEN s.group_no = t.a_no THEN 'a' ELSE 'b' END
 -- table: compare_lists
 WITH listed AS (
-	SELECT pair_no, any_value(k) AS k, count(*) FILTER (common) AS tasks, count(*) FILTER (NOT common) AS unmatched,
+	SELECT pair_no, taken, any_value(k) AS k, count(*) FILTER (common) AS tasks, count(*) FILTER (NOT common) AS unmatched,
 		count(*) FILTER (common AND (a_hat IS NULL OR b_hat IS NULL)) AS not_estimable,
 		list(CASE WHEN common THEN weight END ORDER BY suite, task_id) FILTER (common) AS w,
 		list(a_rate ORDER BY suite, task_id) FILTER (common) AS a_rates, list(b_rate ORDER BY suite, task_id) FILTER (common) AS b_rates,
@@ -93,14 +107,14 @@ WITH listed AS (
 		sum(a_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(a_cost_n) FILTER (common), 0)::DOUBLE AS a_cost,
 		sum(b_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(b_cost_n) FILTER (common), 0)::DOUBLE AS b_cost,
 		count(*) FILTER (common AND b_rate > a_rate) AS improved, count(*) FILTER (common AND b_rate < a_rate) AS worse
-	FROM compare_tasks GROUP BY pair_no
+	FROM compare_ends GROUP BY pair_no, taken
 )
 SELECT l.*, ra.runs AS a_runs, rb.runs AS b_runs, ra.means AS a_means, rb.means AS b_means, ra.hats AS a_values, rb.hats AS b_values,
 	ta.p95 AS a_p95, tb.p95 AS b_p95, ta.turns AS a_turns, tb.turns AS b_turns, ta.tool_calls AS a_calls, tb.tool_calls AS b_calls,
 	CASE WHEN least(ra.runs, rb.runs) >= 3 THEN 'runs' WHEN least(ra.runs, rb.runs) = 1 AND greatest(ra.runs, rb.runs) >= 4 THEN 'prediction'
 		WHEN greatest(ra.runs, rb.runs) > 1 THEN 'these runs' ELSE 'trials' END AS basis
 FROM listed AS l
-LEFT JOIN compare_runs AS ra ON ra.pair_no = l.pair_no AND ra.side = 'a' LEFT JOIN compare_runs AS rb ON rb.pair_no = l.pair_no AND rb.side = 'b'
+LEFT JOIN compare_runs AS ra ON ra.pair_no = l.pair_no AND ra.taken = l.taken AND ra.side = 'a' LEFT JOIN compare_runs AS rb ON rb.pair_no = l.pair_no AND rb.taken = l.taken AND rb.side = 'b'
 LEFT JOIN compare_trials AS ta ON ta.pair_no = l.pair_no AND ta.side = 'a' LEFT JOIN compare_trials AS tb ON tb.pair_no = l.pair_no AND tb.side = 'b'
 -- table: compare_tests
 -- For k = 1 and k: the difference with its interval by what it rests on, and P.
@@ -136,7 +150,7 @@ gauged AS (
 		CASE WHEN basis = 'runs' THEN mean_se(range(coalesce(run_df, 1)::BIGINT + 1)::DOUBLE[], NULL, 1 - (1 - $conf::DOUBLE) / 2) END AS wide
 	FROM welch
 )
-SELECT pair_no, kk, basis, test.informative AS informative, least_p,
+SELECT pair_no, taken, kk, basis, test.informative AS informative, least_p,
 	-- Rounded, so that no difference of two equal sums is left over.
 	round(CASE basis WHEN 'prediction' THEN turn * night.diff WHEN 'runs' THEN bm.mean - am.mean WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate ELSE fixed.diff END, 12) AS diff,
 	CASE basis WHEN 'prediction' THEN night.se WHEN 'runs' THEN run_se WHEN 'these runs' THEN sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.se END AS se,
@@ -154,21 +168,9 @@ SELECT pair_no, kk, basis, test.informative AS informative, least_p,
 		WHEN basis = 'prediction' THEN sign(turn * night.diff) * (night.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER
 		ELSE sign(b_fixed.estimate - a_fixed.estimate) * (test.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER END AS seen
 FROM gauged
--- section: compare New minus old, on the common tasks
--- wide: a b unmatched not_estimable runs_old runs_new d_mean_lower d_mean_upper p_mean pop_lower pop_upper mde informative d_flakiness d_flakiness_lower d_flakiness_upper d_flakiness_unbiased cost_old cost_new p95_old p95_new turns_old turns_new d_tool_calls improved worse basis flag
--- hide: pair_no label
--- quiet: d_cost d_p95 d_turns
-WITH made AS (
-	SELECT p.*, l.* EXCLUDE (pair_no), mean_se(a_rates, w).mean AS mean_a, mean_se(b_rates, w).mean AS mean_b,
-		mean_se(a_hats, w).mean AS hat_a, mean_se(b_hats, w).mean AS hat_b,
-		paired_diff(b_flakes, a_flakes, w, NULL, $conf::DOUBLE) AS flakes,
-		mean_se(b_unbiased, w).mean - mean_se(a_unbiased, w).mean AS d_unbiased
-	FROM compare_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no
-)
-SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS tasks, m.unmatched, m.not_estimable, m.a_runs AS runs_old, m.b_runs AS runs_new,
-	m.mean_a AS mean_old, m.mean_b AS mean_new, t1.diff AS d_mean, t1.lower AS d_mean_lower, t1.upper AS d_mean_upper, t1.p AS p_mean,
-	m.hat_a AS pass_hat_k_old, m.hat_b AS pass_hat_k_new, tk.diff AS d_pass_hat_k, tk.lower AS lower, tk.upper AS upper, tk.p AS p,
-	CASE WHEN coalesce(m.tasks, 0) = 0 THEN 'no common task'
+-- table: compare_verdicts
+SELECT p.pair_no, coalesce(l.taken, 0) AS taken,
+	CASE WHEN coalesce(l.tasks, 0) = 0 THEN 'no common task'
 		WHEN tk.diff IS NULL THEN 'pass^k cannot be estimated: fewer than k trials'
 		WHEN tk.informative = 0 AND t1.informative = 0 THEN '~ no task differs'
 		WHEN tk.seen = 0 AND t1.seen = 0 AND tk.basis IN ('trials', 'these runs') AND least(tk.least_p, t1.least_p) > (1 - $conf::DOUBLE) / 2 THEN 'too little data'
@@ -176,8 +178,45 @@ SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS
 		WHEN tk.seen = 0 AND t1.seen = 0 THEN '~'
 		WHEN t1.diff > 0 AND tk.diff < 0 THEN 'mean up, pass^k down'
 		WHEN t1.diff < 0 AND tk.diff > 0 THEN 'mean down, pass^k up'
-		WHEN tk.seen = 0 AND m.k > 1 THEN CASE WHEN t1.seen > 0 THEN 'mean better' ELSE 'mean worse' END
-		WHEN tk.seen > 0 OR tk.seen = 0 AND t1.seen > 0 THEN 'better' ELSE 'worse' END AS verdict,
+		WHEN tk.seen = 0 AND l.k > 1 THEN CASE WHEN t1.seen > 0 THEN 'mean better' ELSE 'mean worse' END
+		WHEN tk.seen > 0 OR tk.seen = 0 AND t1.seen > 0 THEN 'better' ELSE 'worse' END AS verdict
+FROM compare_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no
+LEFT JOIN compare_tests AS t1 ON t1.pair_no = l.pair_no AND t1.taken = l.taken AND t1.kk = 1
+LEFT JOIN compare_tests AS tk ON tk.pair_no = l.pair_no AND tk.taken = l.taken AND tk.kk = l.k
+-- section: compare New minus old, on the common tasks
+-- wide: a b unmatched not_estimable runs_old runs_new d_mean_lower d_mean_upper p_mean pop_lower pop_upper mde informative d_flakiness d_flakiness_lower d_flakiness_upper d_flakiness_unbiased cost_old cost_new p95_old p95_new turns_old turns_new d_tool_calls improved worse basis flag
+-- hide: pair_no label
+-- quiet: d_cost d_p95 d_turns
+-- when bounds: d_mean_low d_mean_high pass_hat_k_old_high pass_hat_k_new_high d_pass_hat_k_low d_pass_hat_k_high
+WITH made AS (
+	SELECT p.*, l.* EXCLUDE (pair_no, taken), mean_se(a_rates, w).mean AS mean_a, mean_se(b_rates, w).mean AS mean_b,
+		mean_se(a_hats, w).mean AS hat_a, mean_se(b_hats, w).mean AS hat_b,
+		paired_diff(b_flakes, a_flakes, w, NULL, $conf::DOUBLE) AS flakes,
+		mean_se(b_unbiased, w).mean - mean_se(a_unbiased, w).mean AS d_unbiased
+	FROM compare_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no AND l.taken = 0
+),
+-- What the interval reaches over: its two ends, the same but under policy bounds.
+test AS (
+	SELECT t.pair_no, t.kk, t.diff, least(low.lower, t.lower, high.lower) AS lower, greatest(low.upper, t.upper, high.upper) AS upper, low.diff AS low, high.diff AS high,
+		CASE WHEN low.diff IS NULL THEN t.p WHEN low.diff = high.diff OR low.diff * high.diff > 0 THEN greatest(low.p, high.p) END AS p,
+		least(low.pop_lower, t.pop_lower, high.pop_lower) AS pop_lower, greatest(low.pop_upper, t.pop_upper, high.pop_upper) AS pop_upper,
+		greatest(t.se, low.se, high.se) AS se, t.informative, t.basis, t.flag, t.pop_flag
+	FROM compare_tests AS t
+	LEFT JOIN compare_tests AS low ON low.pair_no = t.pair_no AND low.kk = t.kk AND low.taken = 1
+	LEFT JOIN compare_tests AS high ON high.pair_no = t.pair_no AND high.kk = t.kk AND high.taken = 2
+	WHERE t.taken = 0
+),
+-- The verdicts of both ends; nothing seen is nothing seen, whatever the reason.
+verdict AS (
+	SELECT pair_no, max(verdict) FILTER (taken = 0) AS own, max(plain) FILTER (taken = 1) AS low, max(plain) FILTER (taken = 2) AS high
+	FROM (SELECT *, CASE WHEN verdict LIKE '~%' OR verdict = 'too little data' THEN '~' ELSE verdict END AS plain FROM compare_verdicts) GROUP BY pair_no
+)
+SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS tasks, m.unmatched, m.not_estimable, m.a_runs AS runs_old, m.b_runs AS runs_new,
+	m.mean_a AS mean_old, m.mean_b AS mean_new, t1.diff AS d_mean, t1.lower AS d_mean_lower, t1.upper AS d_mean_upper, t1.p AS p_mean, t1.low AS d_mean_low, t1.high AS d_mean_high,
+	m.hat_a AS pass_hat_k_old, m.hat_b AS pass_hat_k_new,
+	mean_se(l1.a_hats, l1.w).mean AS pass_hat_k_old_high, mean_se(l2.b_hats, l2.w).mean AS pass_hat_k_new_high,
+	tk.diff AS d_pass_hat_k, tk.low AS d_pass_hat_k_low, tk.high AS d_pass_hat_k_high, tk.lower AS lower, tk.upper AS upper, tk.p AS p,
+	CASE WHEN v.low <> v.high THEN 'it depends: ' || v.low || ' to ' || v.high WHEN v.low <> '~' THEN v.low ELSE v.own END AS verdict,
 	round(m.b_cost - m.a_cost, 12) AS d_cost, round(m.b_p95 - m.a_p95, 12) AS d_p95, round(m.b_turns - m.a_turns, 12) AS d_turns, round(m.b_calls - m.a_calls, 12) AS d_tool_calls,
 	m.improved, m.worse, m.flakes.diff AS d_flakiness, m.flakes.lower AS d_flakiness_lower, m.flakes.upper AS d_flakiness_upper, m.d_unbiased AS d_flakiness_unbiased,
 	m.a_cost AS cost_old, m.b_cost AS cost_new, m.a_p95 AS p95_old, m.b_p95 AS p95_new, m.a_turns AS turns_old, m.b_turns AS turns_new,
@@ -186,17 +225,25 @@ SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS
 		WHEN 'these runs' THEN 'noise of trials, within these runs' WHEN 'trials' THEN 'noise of trials' END AS basis,
 	concat_ws('; ', tk.flag, tk.pop_flag) AS flag
 FROM made AS m
-LEFT JOIN compare_tests AS t1 ON t1.pair_no = m.pair_no AND t1.kk = 1
-LEFT JOIN compare_tests AS tk ON tk.pair_no = m.pair_no AND tk.kk = m.k
+JOIN verdict AS v ON v.pair_no = m.pair_no
+LEFT JOIN test AS t1 ON t1.pair_no = m.pair_no AND t1.kk = 1
+LEFT JOIN test AS tk ON tk.pair_no = m.pair_no AND tk.kk = m.k
+LEFT JOIN compare_lists AS l1 ON l1.pair_no = m.pair_no AND l1.taken = 1
+LEFT JOIN compare_lists AS l2 ON l2.pair_no = m.pair_no AND l2.taken = 2
 ORDER BY m.pair_no
 -- head:
 SELECT line FROM (
 	SELECT pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || CASE
 		WHEN tasks = 0 THEN 'no task is on both sides'
 		WHEN d_pass_hat_k IS NULL THEN printf('%d common tasks, but pass^%d cannot be estimated with so few trials', tasks, k)
-		ELSE printf('pass^%d %.3f → %.3f, difference %+.3f', k, pass_hat_k_old, pass_hat_k_new, d_pass_hat_k)
+		ELSE CASE WHEN d_pass_hat_k_low < d_pass_hat_k_high
+				THEN printf('pass^%d %.3f', k, pass_hat_k_old) || CASE WHEN pass_hat_k_old < pass_hat_k_old_high THEN printf(' to %.3f', pass_hat_k_old_high) ELSE '' END
+					|| printf(' → %.3f', pass_hat_k_new) || CASE WHEN pass_hat_k_new < pass_hat_k_new_high THEN printf(' to %.3f', pass_hat_k_new_high) ELSE '' END
+					|| printf(', difference between %+.3f and %+.3f', d_pass_hat_k_low, d_pass_hat_k_high)
+			ELSE printf('pass^%d %.3f → %.3f, difference %+.3f', k, pass_hat_k_old, pass_hat_k_new, d_pass_hat_k) END
 			|| CASE WHEN lower IS NULL THEN ' (no interval)' ELSE printf(' [%+.3f, %+.3f]', lower, upper) END
-			|| printf('; mean %.3f → %.3f (%+.3f): ', mean_old, mean_new, d_mean)
+			|| CASE WHEN d_mean_low < d_mean_high THEN printf('; mean between %+.3f and %+.3f: ', d_mean_low, d_mean_high)
+				ELSE printf('; mean %.3f → %.3f (%+.3f): ', mean_old, mean_new, d_mean) END
 			|| CASE verdict WHEN 'too little data' THEN 'too little data to tell: even the most one-sided outcome of these trials would not be evidence'
 				WHEN '~ no task differs' THEN 'no task differs' ELSE replace(CASE WHEN verdict LIKE '~%' THEN 'no difference seen' || substr(verdict, 2) ELSE verdict END, 'pass^k', 'pass^' || k) END
 			|| CASE WHEN verdict LIKE '~%' AND mde > 0 THEN printf('; a difference of %.3f would have been seen 4 times in 5', mde) ELSE '' END
@@ -206,6 +253,8 @@ SELECT line FROM (
 -- notes:
 SELECT note FROM (
 	SELECT 1 AS place, 'differences are new − old; lower and upper: d_pass_hat_k for these tasks, new trials' || CASE WHEN bool_or(basis LIKE '%Welch%' OR basis LIKE 'one run%') THEN ' in new runs' ELSE '' END AS note FROM compare HAVING count(*) > 0
+	UNION ALL
+	SELECT 1, 'trials without a verdict are taken against the new side at the low end (d_…_low, lower), for it at the high end (d_…_high, upper); the other figures take them as failed' FROM compare WHERE d_pass_hat_k_low < d_pass_hat_k_high HAVING count(*) > 0
 	UNION ALL
 	SELECT 2, 'runs of one configuration differ from night to night; with fewer than 3 runs a side that is assumed away' FROM compare WHERE basis LIKE 'noise%' HAVING count(*) > 0
 	UNION ALL

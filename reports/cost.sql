@@ -4,23 +4,27 @@
 -- the cost of a trial over pass^k, the price of k runs per set of k that all
 -- pass. Figures are over the trials whose log has them; cost_known says how many.
 -- param: k     attempts asked about; the largest one is shown
+-- param: policy  under bounds both ends are shown; the price of a pass is that of the low end
 -- param: top   how many of the dearest tasks to show, 0 for all
 -- handles: bounds
 -- section: cost Per group
 -- chart: bar x=label y=cost_per_pass
 -- hide: group_no
+-- when bounds: pass_hat_k_low pass_hat_k_high
 -- wide: label cost_known total_cost reasoning_tokens p50 p99 ttft_p50
 -- quiet: input_tokens output_tokens cost_per_trial cost_per_pass cost_per_k_passes p50 p95 p99 ttft_p50 reasoning_tokens turns
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, bool_and(in_every_run) AS in_every_run,
 		list_avg(list(c / n ORDER BY run_id)) AS rate, CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) AND $policy::VARCHAR = 'bounds' THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high,
 		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n
 	FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id
 ),
 listed AS (
 	SELECT group_no, any_value(k) AS k, sum(n)::BIGINT AS trials, sum(c)::BIGINT AS passes, sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_n)::BIGINT AS cost_n,
 		mean_se(list(rate ORDER BY suite, task_id) FILTER (in_every_run), list(weight ORDER BY suite, task_id) FILTER (in_every_run)).mean AS pass_1,
-		mean_se(list(hat ORDER BY suite, task_id) FILTER (in_every_run), list(weight ORDER BY suite, task_id) FILTER (in_every_run)).mean AS hat
+		mean_se(list(hat ORDER BY suite, task_id) FILTER (in_every_run), list(weight ORDER BY suite, task_id) FILTER (in_every_run)).mean AS hat,
+		mean_se(list(high ORDER BY suite, task_id) FILTER (in_every_run), list(weight ORDER BY suite, task_id) FILTER (in_every_run)).mean AS high
 	FROM task GROUP BY group_no
 ),
 trial AS (
@@ -28,7 +32,7 @@ trial AS (
 		quantile_cont(duration_s, 0.5) AS p50, quantile_cont(duration_s, 0.95) AS p95, quantile_cont(duration_s, 0.99) AS p99, quantile_cont(ttft_s, 0.5) AS ttft_p50
 	FROM selected GROUP BY group_no
 )
-SELECT unnest(g.grp), l.group_no, coalesce(nullif(g.label, ''), 'all') AS label, l.trials, l.pass_1, l.k, l.hat AS pass_hat_k, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.turns,
+SELECT unnest(g.grp), l.group_no, coalesce(nullif(g.label, ''), 'all') AS label, l.trials, l.pass_1, l.k, l.hat AS pass_hat_k, l.hat AS pass_hat_k_low, l.high AS pass_hat_k_high, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.turns,
 	l.cost / nullif(l.cost_n, 0) AS cost_per_trial, l.cost / nullif(l.cost_n, 0) * l.trials / nullif(l.passes, 0) AS cost_per_pass, l.k * l.cost / nullif(l.cost_n, 0) / nullif(l.hat, 0) AS cost_per_k_passes,
 	l.cost_n AS cost_known, l.cost AS total_cost, t.p50, t.p95, t.p99, t.ttft_p50
 FROM listed AS l JOIN selected_groups AS g ON g.group_no = l.group_no LEFT JOIN trial AS t ON t.group_no = l.group_no

@@ -9,15 +9,17 @@
 -- param: k     attempts asked about; the largest one is shown
 -- param: conf  level of the intervals
 -- param: seed  of the permutations
+-- param: policy  under bounds both ends are shown
 -- param: top   how many tasks hurt to show, 0 for all
 -- flags: by=suite,model,effort
--- handles: tasks
+-- handles: tasks bounds
 -- uses: compare
 -- pair: effort
 -- section: effort Each level of effort
 -- chart: bar x=effort y=pass_hat_k lower=lower upper=upper series=model title=pass^k by effort
 -- wide: runs fixed_lower fixed_upper flakiness_unbiased input_tokens output_tokens cost_per_pass turns method flag
 -- quiet: not_estimable ungraded cost_per_trial turns
+-- when bounds: pass_hat_k_low pass_hat_k_high
 -- hide: group_no
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, count(*) AS cells, sum(runs) AS runs,
@@ -25,7 +27,8 @@ WITH task AS (
 		list_avg(list(c / n ORDER BY run_id)) AS rate, list_avg(list(flakiness(c, n) ORDER BY run_id)) AS flake,
 		list_avg(list(flakiness_unbiased(c, n) ORDER BY run_id)) AS unbiased,
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat,
-		list(c ORDER BY run_id) AS cs, list(n ORDER BY run_id) AS ns,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high,
+		list(c ORDER BY run_id) AS cs, list(c_high ORDER BY run_id) AS highs, list(n ORDER BY run_id) AS ns,
 		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(turns) AS turns
 	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, suite, task_id
 ),
@@ -33,6 +36,7 @@ listed AS (
 	SELECT group_no, any_value(grp) AS grp, any_value(k) AS k, max(runs)::BIGINT AS runs, count(*) AS tasks, count(*) FILTER (hat IS NULL) AS not_estimable,
 		sum(n)::BIGINT AS trials, sum(c)::BIGINT AS passes, sum(ungraded)::BIGINT AS ungraded,
 		list(weight ORDER BY suite, task_id) AS w, list(rate ORDER BY suite, task_id) AS rates, list(hat ORDER BY suite, task_id) AS hats,
+		list(high ORDER BY suite, task_id) AS high_hats, flatten(list(highs ORDER BY suite, task_id)) AS highs,
 		list(flake ORDER BY suite, task_id) AS flakes, list(unbiased ORDER BY suite, task_id) AS unbiased,
 		flatten(list(cs ORDER BY suite, task_id)) AS cs, flatten(list(ns ORDER BY suite, task_id)) AS ns,
 		flatten(list(list_resize([weight], cells, weight) ORDER BY suite, task_id)) AS ws,
@@ -40,12 +44,14 @@ listed AS (
 	FROM task GROUP BY group_no
 ),
 estimated AS (
-	SELECT *, pass_ci(hats, w, NULL, $conf::DOUBLE) AS population, fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE) AS fixed FROM listed
+	SELECT *, pass_ci(hats, w, NULL, $conf::DOUBLE) AS population, fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE) AS fixed,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_hats, w, NULL, $conf::DOUBLE) END AS high,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, ns, ws, k, $conf::DOUBLE) END AS fixed_high FROM listed
 )
 SELECT unnest(grp), group_no, runs, tasks, not_estimable, trials, ungraded, mean_se(rates, w).mean AS mean, k, population.mean AS pass_hat_k,
-	population.lower AS lower, population.upper AS upper, mean_se(flakes, w).mean AS flakiness, cost / nullif(cost_n, 0) AS cost_per_trial,
+	population.mean AS pass_hat_k_low, high.mean AS pass_hat_k_high, population.lower AS lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN population.upper WHEN high.upper IS NOT NULL THEN greatest(high.upper, population.upper) END AS upper, mean_se(flakes, w).mean AS flakiness, cost / nullif(cost_n, 0) AS cost_per_trial,
 	cost / nullif(cost_n, 0) * trials / nullif(passes, 0) AS cost_per_pass, turns / nullif(trials, 0) AS turns,
-	fixed.lower AS fixed_lower, fixed.upper AS fixed_upper, mean_se(unbiased, w).mean AS flakiness_unbiased,
+	fixed.lower AS fixed_lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN fixed.upper WHEN fixed_high.upper IS NOT NULL THEN greatest(fixed_high.upper, fixed.upper) END AS fixed_upper, mean_se(unbiased, w).mean AS flakiness_unbiased,
 	input_tokens / nullif(trials, 0) AS input_tokens, output_tokens / nullif(trials, 0) AS output_tokens, population.method AS method, population.flag AS flag
 FROM estimated
 ORDER BY group_no
@@ -53,11 +59,12 @@ ORDER BY group_no
 -- wide: d_mean_lower d_mean_upper p p_mean pop_lower pop_upper d_flakiness d_flakiness_lower d_flakiness_upper d_pass_hat_2 mde basis flag
 -- hide: pair_no label
 -- quiet: d_cost cost_per_point
-SELECT unnest(p.grp), c.pair_no, c.label, c.a AS effort_low, c.b AS effort_high, c.k, c.tasks, c.d_mean, c.d_mean_lower, c.d_mean_upper, c.d_pass_hat_k, c.lower, c.upper,
+-- when bounds: d_mean_low d_mean_high d_pass_hat_k_low d_pass_hat_k_high
+SELECT unnest(p.grp), c.pair_no, c.label, c.a AS effort_low, c.b AS effort_high, c.k, c.tasks, c.d_mean, c.d_mean_lower, c.d_mean_upper, c.d_mean_low, c.d_mean_high, c.d_pass_hat_k, c.d_pass_hat_k_low, c.d_pass_hat_k_high, c.lower, c.upper,
 	c.improved AS tasks_helped, c.worse AS tasks_hurt, c.verdict, c.d_cost,
 	CASE WHEN c.d_mean > 0 THEN c.d_cost / (100 * c.d_mean) END AS cost_per_point,
 	c.p_mean, c.p, c.pop_lower, c.pop_upper, c.d_flakiness, c.d_flakiness_lower, c.d_flakiness_upper,
-	c.d_flakiness_unbiased, (SELECT mean_se(b_rates, w).mean - mean_se(a_rates, w).mean FROM compare_lists AS l WHERE l.pair_no = c.pair_no) - c.d_flakiness_unbiased / 4 AS d_pass_hat_2,
+	c.d_flakiness_unbiased, (SELECT mean_se(b_rates, w).mean - mean_se(a_rates, w).mean FROM compare_lists AS l WHERE l.pair_no = c.pair_no AND l.taken = 0) - c.d_flakiness_unbiased / 4 AS d_pass_hat_2,
 	c.mde, c.basis, c.flag
 FROM compare AS c JOIN selected_pairs AS p ON p.pair_no = c.pair_no
 ORDER BY c.pair_no
@@ -66,12 +73,13 @@ SELECT line FROM (
 	SELECT pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || printf('effort %s → %s: ', effort_low, effort_high) || CASE
 		WHEN tasks = 0 THEN 'no common task'
 		WHEN d_pass_hat_k IS NULL THEN printf('mean %+.3f; too few trials for pass^%d', d_mean, k)
+		WHEN d_pass_hat_k_low < d_pass_hat_k_high THEN printf('mean between %+.3f and %+.3f, pass^%d between %+.3f and %+.3f, as the trials without a verdict are taken', d_mean_low, d_mean_high, k, d_pass_hat_k_low, d_pass_hat_k_high)
 		WHEN d_mean > 0 AND d_pass_hat_k < 0 THEN printf('the mean rises by %.3f and pass^%d falls by %.3f', d_mean, k, -d_pass_hat_k)
 		WHEN d_mean < 0 AND d_pass_hat_k > 0 THEN printf('the mean falls by %.3f and pass^%d rises by %.3f', -d_mean, k, d_pass_hat_k)
 		ELSE printf('mean %+.3f, pass^%d %+.3f', d_mean, k, d_pass_hat_k) END
 		|| CASE WHEN d_pass_hat_k IS NOT NULL AND lower IS NOT NULL THEN printf(' [%+.3f, %+.3f]', lower, upper) ELSE '' END
 		|| CASE WHEN verdict = 'too little data' THEN ': too little data to tell' WHEN verdict = '~ no task differs' THEN ': no task differs' WHEN verdict LIKE '~%' THEN ': within noise'
-			WHEN d_pass_hat_k IS NULL OR tasks = 0 THEN '' ELSE ': beyond noise (' || replace(verdict, 'pass^k', 'pass^' || k) || ')' END
+			WHEN verdict LIKE 'it depends%' THEN ': ' || replace(verdict, 'pass^k', 'pass^' || k) WHEN d_pass_hat_k IS NULL OR tasks = 0 THEN '' ELSE ': beyond noise (' || replace(verdict, 'pass^k', 'pass^' || k) || ')' END
 		|| CASE WHEN cost_per_point IS NOT NULL AND verdict NOT LIKE '~%' AND verdict <> 'too little data' THEN printf('; each point of the mean costs $%.4f a trial', cost_per_point) ELSE '' END
 		|| CASE WHEN tasks > 0 THEN printf('; %d tasks do better, %d worse', tasks_helped, tasks_hurt) ELSE '' END AS line
 	FROM pairs
@@ -80,6 +88,8 @@ SELECT line FROM (
 SELECT note FROM (
 	SELECT 1 AS part, pair_no AS place, CASE WHEN label = '' THEN '' ELSE label || ': ' END || printf('%s → %s: pass^2 %+.3f = mean %+.3f − flakiness %+.3f / 4', effort_low, effort_high, d_pass_hat_2, d_pass_hat_2 + d_flakiness_unbiased / 4, d_flakiness_unbiased) AS note
 	FROM pairs WHERE d_pass_hat_2 IS NOT NULL AND pair_no <= 12
+	UNION ALL
+	SELECT 3, 0, 'trials without a verdict are taken against the higher effort at the low end (d_…_low, lower), for it at the high end (d_…_high, upper); the decomposition and the counts of tasks take them as failed' FROM pairs WHERE d_pass_hat_k_low < d_pass_hat_k_high HAVING count(*) > 0
 	UNION ALL
 	SELECT 2, 0, 'differences are higher − lower effort; lower and upper: d_pass_hat_k for these tasks, new trials; flakiness in the decomposition is the unbiased one' FROM pairs HAVING count(*) > 0
 ) ORDER BY part, place, note

@@ -134,7 +134,7 @@ func TestBoundsIntervals(t *testing.T) {
 		near(t, c[0], bounds[c[0]], fail[c[0]].(float64), 1e-12)
 		near(t, c[1], bounds[c[1]], best[c[1]].(float64), 1e-12)
 	}
-	if res := run(t, s, "shapes", "policy=bounds"); !warns(res, "low end only") {
+	if res := run(t, s, "flaky", "policy=bounds"); !warns(res, "takes trials without a verdict as failed") {
 		t.Errorf("warnings %q", res.Warnings)
 	}
 }

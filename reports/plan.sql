@@ -15,20 +15,30 @@
 -- param: task_count INTEGER = NULL  number of tasks to suppose in the schedules instead of the suite's
 -- param: k     attempts asked about; the largest one is used for pass^k
 -- param: conf  1 − conf is the level of the test
+-- param: policy  under bounds each task gets what its dearer end asks for
 -- param: top   how many tasks to show, 0 for all
 -- flags: by=suite runs=all
--- handles: runs mixed tasks
+-- handles: runs mixed tasks bounds
 -- table: plan_tasks
+-- Under policy bounds each task as that end of it which asks for more trials, or
+-- varies more: a plan is made for the worse of the two.
 WITH task AS (
-	SELECT group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, max(risk) AS risk, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, max(n) AS n_run,
-		count(*) AS runs, count(*) FILTER (c > 0 AND c < n) AS runs_flaky, sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n), 0)::DOUBLE AS cost, list_max($k::INTEGER[]) AS k
-	FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id
+	SELECT group_no, e.place, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, max(risk) AS risk, sum(n)::BIGINT AS n, sum(CASE e.place WHEN 2 THEN c_high ELSE c END)::BIGINT AS c, max(n) AS n_run,
+		count(*) AS runs, count(*) FILTER (CASE e.place WHEN 2 THEN c_high ELSE c END BETWEEN 1 AND n - 1) AS runs_flaky, sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n), 0)::DOUBLE AS cost, list_max($k::INTEGER[]) AS k,
+		sum(c_high) > sum(c) AS open
+	FROM selected_task_runs JOIN (VALUES (1), (2)) AS e(place) ON e.place = 1 OR $policy::VARCHAR = 'bounds'
+	WHERE n > 0 GROUP BY group_no, e.place, suite, task_id
+),
+judged AS (
+	SELECT *, CASE WHEN c = 0 THEN 1 WHEN risk LIKE 'high%' THEN $n_high::INTEGER WHEN c < n THEN $n_high::INTEGER
+			WHEN risk = 'read_only' OR risk IS NULL AND shape = 'lookup' THEN $n_low::INTEGER ELSE $n_mid::INTEGER END AS planned,
+		CASE WHEN c = 0 THEN 'never passed: mend it or its grader first' WHEN risk LIKE 'high%' THEN 'risk ' || risk || CASE WHEN c < n THEN ', and was flaky' ELSE '' END
+			WHEN c < n THEN 'was flaky' WHEN risk = 'read_only' OR risk IS NULL AND shape = 'lookup' THEN 'stable read' ELSE 'stable' END
+			|| CASE WHEN open AND $policy::VARCHAR = 'bounds' THEN CASE place WHEN 2 THEN ' (if its ungraded trials passed)' ELSE ' (if its ungraded trials failed)' END ELSE '' END AS why
+	FROM task
 )
-SELECT *, CASE WHEN c = 0 THEN 1 WHEN risk LIKE 'high%' THEN $n_high::INTEGER WHEN c < n THEN $n_high::INTEGER
-		WHEN risk = 'read_only' OR risk IS NULL AND shape = 'lookup' THEN $n_low::INTEGER ELSE $n_mid::INTEGER END AS planned,
-	CASE WHEN c = 0 THEN 'never passed: mend it or its grader first' WHEN risk LIKE 'high%' THEN 'risk ' || risk || CASE WHEN c < n THEN ', and was flaky' ELSE '' END
-		WHEN c < n THEN 'was flaky' WHEN risk = 'read_only' OR risk IS NULL AND shape = 'lookup' THEN 'stable read' ELSE 'stable' END AS why
-FROM task
+SELECT * EXCLUDE (place, open) FROM judged
+QUALIFY row_number() OVER (PARTITION BY group_no, suite, task_id ORDER BY planned DESC, c * (n - c) DESC, place) = 1
 -- table: plan_base
 SELECT group_no, any_value(grp) AS grp, count(*) AS found, coalesce($task_count::INTEGER, count(*)) AS t, any_value(k) AS k, sum(planned)::BIGINT AS planned, 1 - $conf::DOUBLE AS alpha,
 	mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) * n / (n - 1) END ORDER BY suite, task_id), NULL).mean AS sigma2,
@@ -87,6 +97,8 @@ SELECT line FROM (
 -- notes:
 SELECT note FROM (
 	SELECT 1 AS place, 'sees: the smallest drop seen 4 times in 5 against the nights of a week, if nights do not differ; a month has 30 days; prices are per trial' || coalesce(printf(': $%.4f', (SELECT any_value(price) FROM plan_tiers WHERE group_no = 1)), '') AS note FROM schedules HAVING count(*) > 0
+	UNION ALL
+	SELECT 1, 'under policy bounds each task is planned as the end that asks for more trials' FROM schedules WHERE $policy::VARCHAR = 'bounds' HAVING count(*) > 0
 	UNION ALL
 	SELECT 2, 'a smoke test is for crashes and hard failures (rule hard of the gate), not for rates' FROM schedules HAVING count(*) > 0
 ) ORDER BY place, note

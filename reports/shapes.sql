@@ -7,44 +7,58 @@
 -- (clustered by shape, CR2, with CR1 because other tools print that).
 -- param: k     attempts asked about; the largest one is shown
 -- param: conf  level of the intervals
+-- param: policy  under bounds both ends are shown; upper is that of the high end
+-- handles: bounds
 -- section: shapes Rates per shape, worst first
 -- chart: bar x=shape y=pass_hat_k lower=lower upper=upper
 -- wide: se df method flaky_tasks
+-- when bounds: pass_hat_k_low pass_hat_k_high
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k,
 		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c,
 		list_avg(list(c / n ORDER BY run_id)) AS rate,
-		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat_k
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat_k,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high_k
 	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, suite, task_id
 ),
 listed AS (
 	SELECT group_no, shape, any_value(grp) AS grp, any_value(k) AS k, count(*) AS tasks, sum(n)::BIGINT AS trials, sum(n - c)::BIGINT AS failures,
 		count(*) FILTER (c > 0 AND c < n) AS flaky_tasks,
-		list(weight ORDER BY suite, task_id) AS weights, list(rate ORDER BY suite, task_id) AS rates, list(hat_k ORDER BY suite, task_id) AS hat_ks
+		list(weight ORDER BY suite, task_id) AS weights, list(rate ORDER BY suite, task_id) AS rates, list(hat_k ORDER BY suite, task_id) AS hat_ks,
+		list(high_k ORDER BY suite, task_id) AS high_ks
 	FROM task GROUP BY group_no, shape
 ),
 estimated AS (
 	SELECT *, mean_se(rates, weights).mean AS mean, pass_ci(hat_ks, weights, NULL, $conf::DOUBLE) AS population,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_ks, weights, NULL, $conf::DOUBLE) END AS high,
 		failures / nullif(sum(failures) OVER (PARTITION BY group_no), 0)::DOUBLE AS share_of_failures
 	FROM listed
 )
-SELECT unnest(grp), shape, tasks, trials, mean, k, population.mean AS pass_hat_k, population.lower AS lower, population.upper AS upper,
+SELECT unnest(grp), shape, tasks, trials, mean, k, population.mean AS pass_hat_k, population.mean AS pass_hat_k_low, high.mean AS pass_hat_k_high,
+	population.lower AS lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN population.upper WHEN high.upper IS NOT NULL THEN greatest(high.upper, population.upper) END AS upper,
 	share_of_failures, flaky_tasks, population.se AS se, population.df AS df, population.method AS method
 FROM estimated
 ORDER BY group_no, population.mean NULLS LAST, mean, shape
 -- section: overall Overall, by what is asked of it
 -- quiet: flag
 -- wide: interval
-WITH task AS (
-	SELECT t.group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, ks.k,
-		CASE WHEN min(n) >= ks.k THEN list_avg(list(pass_hat_k(c, n, ks.k) ORDER BY run_id)) END AS value
-	FROM selected_task_runs AS t CROSS JOIN (SELECT DISTINCT unnest([1, list_max($k::INTEGER[])]) AS k) AS ks
-	WHERE in_every_run AND n > 0 GROUP BY t.group_no, suite, task_id, ks.k
+-- when bounds: estimate_high
+-- Under policy bounds every figure twice: c of the low end and of the high one.
+WITH cell AS (
+	SELECT *, e.high, CASE WHEN e.high THEN c_high ELSE c END AS passes
+	FROM selected_task_runs CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [false, true] ELSE [false] END) AS high) AS e
+	WHERE in_every_run AND n > 0
+),
+task AS (
+	SELECT t.group_no, t.high, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, ks.k,
+		CASE WHEN min(n) >= ks.k THEN list_avg(list(pass_hat_k(passes, n, ks.k) ORDER BY run_id)) END AS value
+	FROM cell AS t CROSS JOIN (SELECT DISTINCT unnest([1, list_max($k::INTEGER[])]) AS k) AS ks
+	GROUP BY t.group_no, t.high, suite, task_id, ks.k
 ),
 listed AS (
-	SELECT group_no, k, any_value(grp) AS grp, count(value) AS tasks, count(DISTINCT coalesce(shape, '')) FILTER (value IS NOT NULL) AS shapes,
+	SELECT group_no, high, k, any_value(grp) AS grp, count(value) AS tasks, count(DISTINCT coalesce(shape, '')) FILTER (value IS NOT NULL) AS shapes,
 		list(value ORDER BY suite, task_id) AS vals, list(weight ORDER BY suite, task_id) AS weights, list(coalesce(shape, '') ORDER BY suite, task_id) AS clusters
-	FROM task GROUP BY group_no, k
+	FROM task GROUP BY group_no, high, k
 ),
 estimated AS (
 	SELECT *, pass_ci(vals, weights, NULL, $conf::DOUBLE) AS plain, stratified_ci(vals, weights, clusters, $conf::DOUBLE) AS strata,
@@ -52,22 +66,23 @@ estimated AS (
 	FROM listed
 ),
 answer AS (
-	SELECT group_no, grp, k, tasks, shapes, 1 AS place, 'independent' AS method, 'tasks like these, drawn independently' AS question,
+	SELECT group_no, high, grp, k, tasks, shapes, 1 AS place, 'independent' AS method, 'tasks like these, drawn independently' AS question,
 		plain.mean AS estimate, plain.se AS se, plain.df AS df, plain.lower AS lower, plain.upper AS upper, plain.flag AS flag, plain.method AS "interval" FROM estimated
 	UNION ALL
-	SELECT group_no, grp, k, tasks, shapes, 2, 'stratified', 'new tasks of these shapes',
+	SELECT group_no, high, grp, k, tasks, shapes, 2, 'stratified', 'new tasks of these shapes',
 		strata.mean, strata.se, strata.df, strata.lower, strata.upper, strata.flag, strata.method FROM estimated
 	UNION ALL
-	SELECT group_no, grp, k, tasks, shapes, 3, 'CR1', 'new shapes too, as other tools print it',
+	SELECT group_no, high, grp, k, tasks, shapes, 3, 'CR1', 'new shapes too, as other tools print it',
 		cr1.mean, cr1.se, cr1.df, CASE WHEN cr1.se IS NOT NULL THEN greatest(cr1.lower, 0) END, CASE WHEN cr1.se IS NOT NULL THEN least(cr1.upper, 1) END, cr1.flag, 't' FROM estimated
 	UNION ALL
-	SELECT group_no, grp, k, tasks, shapes, 4, 'CR2', 'new shapes too',
+	SELECT group_no, high, grp, k, tasks, shapes, 4, 'CR2', 'new shapes too',
 		cr2.mean, cr2.se, cr2.df, cr2.lower, cr2.upper, cr2.flag, cr2.method FROM estimated
 )
-SELECT unnest(grp), CASE WHEN k = 1 THEN 'mean' ELSE 'pass^' || k END AS measure, question, method, estimate, se, df,
-	shapes AS clusters, tasks, lower, upper, flag, "interval"
-FROM answer
-ORDER BY group_no, k, place
+SELECT unnest(a.grp), CASE WHEN a.k = 1 THEN 'mean' ELSE 'pass^' || a.k END AS measure, a.question, a.method, a.estimate, h.estimate AS estimate_high, a.se, a.df,
+	a.shapes AS clusters, a.tasks, a.lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN a.upper WHEN h.upper IS NOT NULL THEN greatest(h.upper, a.upper) END AS upper, a.flag, a."interval"
+FROM answer AS a LEFT JOIN answer AS h ON h.high AND h.group_no = a.group_no AND h.k = a.k AND h.place = a.place
+WHERE NOT a.high
+ORDER BY a.group_no, a.k, a.place
 -- warnings:
 WITH shape AS (
 	SELECT group_no, coalesce(shape, 'unclassified') AS shape, count(DISTINCT {'s': suite, 't': task_id}) AS tasks

@@ -86,8 +86,8 @@ func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 			if groups[no] == nil {
 				groups[no] = values{}
 			}
-			// An ungraded trial was judged by no rule, which is no other rule.
-			if s.column == "pass_rule" && row[2+i] == nil {
+			// An ungraded trial has no score and was judged by no rule, which is no other rule.
+			if (s.column == "pass_rule" || s.column == "score_name") && row[2+i] == nil {
 				continue
 			}
 			every.add(row[2+i])
@@ -284,7 +284,7 @@ SELECT count(*) FILTER (envs > 1 AND envs < n), min(CASE WHEN envs > 1 AND envs 
 func (r *runner) warnSelection() {
 	s := r.sel
 	if s.req.Policy == PolicyBounds && !r.rep.handles("bounds") {
-		s.warn("report %s has the intervals of the low end only, in which trials without a verdict failed", r.rep.Name)
+		s.warn("report %s takes trials without a verdict as failed: flakiness is no larger or smaller at the ends that policy bounds takes; --policy exclude leaves them out", r.rep.Name)
 	}
 	if s.pooled && !r.rep.handles("runs") {
 		what := "each figure is the mean over runs on the tasks that every run has"

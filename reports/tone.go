@@ -15,7 +15,7 @@ var toned = map[string]bool{"verdict": true, "class": true, "change": true, "sta
 
 // tones are the beginnings of verdicts, the first that fits deciding.
 var tones = []struct{ text, tone string }{
-	{"~", ""},
+	{"~", ""}, {"it depends", toneMid},
 	{"mean up, pass^k down", toneBad}, {"mean down, pass^k up", toneMid},
 	{"no longer failing", toneGood}, {"no longer passing", toneBad},
 	{"newly failing", toneBad}, {"never pass", toneBad}, {"newly flaky", toneMid}, {"newly passing", toneGood},

@@ -13,10 +13,11 @@
 -- param: k     attempts asked about; the largest one is shown
 -- param: conf  level of the intervals
 -- param: seed  of the permutations
+-- param: policy  under bounds both ends are shown
 -- param: top   how many of the worst tasks to show
 -- param: now   the moment from which weeks are counted
 -- flags: by=suite,model,agent,effort runs=all top=5
--- handles: runs mixed tasks
+-- handles: runs mixed tasks bounds
 -- uses: compare
 -- refuse:
 SELECT 'weeks are made of runs: --pool trial adds them up and cannot be used here' AS why FROM selected_task_runs WHERE run_id = '(pooled)' HAVING count(*) > 0
@@ -47,7 +48,7 @@ HAVING count(*) FILTER (r.monday = w.monday AND r.usable) > 0
 -- Every task of every run in the window that has a verdict.
 WITH cell AS (
 	SELECT t.*, r.monday, r.run_at AS began, list_max($k::INTEGER[]) AS k,
-		t.c / t.n AS rate, pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) AS hat, flakiness(t.c, t.n) AS flake, flakiness_unbiased(t.c, t.n) AS flake_unbiased
+		t.c / t.n AS rate, pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) AS hat, pass_hat_k(t.c_high, t.n, list_max($k::INTEGER[])) AS hat_high, flakiness(t.c, t.n) AS flake, flakiness_unbiased(t.c, t.n) AS flake_unbiased
 	FROM selected_task_runs AS t
 	JOIN weekly_runs AS r ON r.group_no = t.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND r.run_id IS NOT DISTINCT FROM t.run_id
 	JOIN compare_pairs AS p ON p.pair_no = t.group_no
@@ -61,10 +62,15 @@ SELECT c.* EXCLUDE (in_every_run, runs), w.runs AS week_runs,
 FROM cell AS c JOIN weeks AS w ON w.group_no = c.group_no AND w.suite IS NOT DISTINCT FROM c.suite AND w.monday = c.monday
 JOIN span AS s ON s.group_no = c.group_no AND s.suite IS NOT DISTINCT FROM c.suite
 -- table: compare_cells
-SELECT p.pair_no, CASE WHEN c.monday = p.monday THEN 'b' ELSE 'a' END AS side, CASE WHEN c.monday = p.monday THEN p.b_no ELSE p.a_no END AS group_no,
-	c.suite, c.task_id, c.run_id, c.shape, c.weight, c.n, c.c, c.cost_nano, c.cost_n, c.k, c.rate, c.hat, c.flake, c.flake_unbiased
-FROM weekly_cells AS c JOIN compare_pairs AS p ON p.pair_no = c.group_no
-WHERE c.in_week AND (c.monday = p.monday OR c.monday = p.then_monday)
+WITH cell AS (
+	SELECT p.pair_no, e.taken, CASE WHEN c.monday = p.monday THEN 'b' ELSE 'a' END AS side, CASE WHEN c.monday = p.monday THEN p.b_no ELSE p.a_no END AS group_no,
+		c.suite, c.task_id, c.run_id, c.shape, c.weight, c.n, CASE WHEN e.taken = 1 AND c.monday < p.monday OR e.taken = 2 AND c.monday = p.monday THEN c.c_high ELSE c.c END AS c, c.cost_nano, c.cost_n, c.k
+	FROM weekly_cells AS c JOIN compare_pairs AS p ON p.pair_no = c.group_no
+	CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
+	WHERE c.in_week AND (c.monday = p.monday OR c.monday = p.then_monday)
+)
+SELECT *, c / n AS rate, pass_hat_k(cell.c, cell.n, k) AS hat, flakiness(cell.c, cell.n) AS flake, flakiness_unbiased(cell.c, cell.n) AS flake_unbiased
+FROM cell
 -- table: compare_trials
 -- Latency and length of all trials of the two weeks.
 SELECT p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side, count(*) AS trials,
@@ -81,11 +87,13 @@ GROUP BY p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END
 -- runs, with t over the runs' values where there are three, else trial noise.
 WITH run AS (
 	SELECT group_no, monday, suite, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
+		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
 	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, run_id
 ),
 runs AS (
-	SELECT group_no, monday, count(*) AS runs, mean_se(list(mean ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS means, mean_se(list(hat ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS hats
+	SELECT group_no, monday, count(*) AS runs, mean_se(list(mean ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS means, mean_se(list(hat ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS hats,
+		mean_se(list(hat_high ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS hats_high
 	FROM run GROUP BY group_no, monday
 ),
 cell AS (
@@ -93,11 +101,13 @@ cell AS (
 		least(count(DISTINCT run_id), 3)::INTEGER AS across_k,
 		CASE WHEN count(DISTINCT run_id) > 1 AND min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) THEN run_ci(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id),
 			list(coalesce(task_id, '') ORDER BY task_id, run_id), list(coalesce(run_id, '') ORDER BY task_id, run_id), list(weight ORDER BY task_id, run_id), least(count(DISTINCT run_id), 3), 'across', $conf::DOUBLE) END AS across,
-		fixed_suite_ci(list(c ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) AS fixed
+		fixed_suite_ci(list(c ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) AS fixed,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(list(c_high ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) END AS fixed_high
 	FROM weekly_cells WHERE in_week GROUP BY group_no, monday
 )
-SELECT r.group_no, r.monday, c.k, r.runs, c.tasks, r.means.mean AS mean, r.hats.mean AS pass_hat_k,
-	CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
+SELECT r.group_no, r.monday, c.k, r.runs, c.tasks, r.means.mean AS mean, r.hats.mean AS pass_hat_k, CASE WHEN $policy::VARCHAR = 'bounds' THEN r.hats_high.mean END AS pass_hat_k_high,
+	CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN c.fixed_high IS NOT NULL THEN CASE WHEN r.runs >= 3 AND r.hats_high.se > 1e-9 THEN least(r.hats_high.upper, 1) ELSE c.fixed_high.upper END
+		WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
 	CASE WHEN r.runs >= 2 THEN r.hats.se * sqrt(r.runs) END AS run_sd, CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN 'runs, t(R-1)' ELSE c.fixed.method || ', within these runs' END AS method,
 	CASE WHEN c.across IS NOT NULL THEN c.across_k END AS across_k, c.across.estimate AS pass_hat_k_across
 FROM runs AS r JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday
@@ -145,21 +155,24 @@ long AS (
 	FROM (SELECT pair_no, side, config, unnest(json_keys(config::JSON)) AS key FROM combination WHERE json_type(config::JSON) = 'OBJECT')
 )
 SELECT pair_no, side, setting, count(DISTINCT coalesce(value, '')) AS several, string_agg(DISTINCT value, ' | ' ORDER BY value) AS value
-FROM long WHERE NOT (setting = 'pass_rule' AND value IS NULL) GROUP BY pair_no, side, setting
+FROM long WHERE NOT (setting IN ('pass_rule', 'score_name') AND value IS NULL) GROUP BY pair_no, side, setting
 -- section: week This week against the newest one before it
 -- wide: tasks common_tasks d_mean_lower d_mean_upper p across_k pass_hat_k_across run_effect_p mde basis method flag
 -- quiet: run_sd
 -- hide: pair_no label line
-SELECT unnest(p.grp), p.pair_no, p.label, p.b AS week, p.a AS before, now.runs, c.runs_old AS runs_before, now.k, now.tasks, c.tasks AS common_tasks, now.mean, now.pass_hat_k, now.lower, now.upper,
-	c.d_mean, c.d_mean_lower, c.d_mean_upper, c.d_pass_hat_k, c.lower AS d_lower, c.upper AS d_upper, c.p,
+-- when bounds: pass_hat_k_low pass_hat_k_high d_pass_hat_k_low d_pass_hat_k_high
+SELECT unnest(p.grp), p.pair_no, p.label, p.b AS week, p.a AS before, now.runs, c.runs_old AS runs_before, now.k, now.tasks, c.tasks AS common_tasks, now.mean, now.pass_hat_k, now.pass_hat_k AS pass_hat_k_low, now.pass_hat_k_high, now.lower, now.upper,
+	c.d_mean, c.d_mean_lower, c.d_mean_upper, c.d_pass_hat_k, c.d_pass_hat_k_low, c.d_pass_hat_k_high, c.lower AS d_lower, c.upper AS d_upper, c.p,
 	CASE WHEN p.then_monday IS NULL THEN 'first week' ELSE c.verdict END AS verdict, c.mde, now.run_sd, now.across_k, now.pass_hat_k_across, s.effect.p AS run_effect_p, CASE WHEN c.tasks > 0 THEN c.basis END AS basis, now.method, c.flag,
 	CASE WHEN now.pass_hat_k IS NULL THEN printf('mean %.3f; pass^%d cannot be estimated with so few trials', now.mean, now.k)
-		WHEN p.then_monday IS NULL OR coalesce(c.tasks, 0) = 0 THEN printf('pass^%d %.3f', now.k, now.pass_hat_k) || CASE WHEN now.lower IS NULL THEN '' ELSE printf(' [%.3f, %.3f]', now.lower, now.upper) END
+		WHEN p.then_monday IS NULL OR coalesce(c.tasks, 0) = 0 THEN printf('pass^%d %.3f', now.k, now.pass_hat_k) || CASE WHEN now.pass_hat_k_high > now.pass_hat_k THEN printf(' to %.3f', now.pass_hat_k_high) ELSE '' END || CASE WHEN now.lower IS NULL THEN '' ELSE printf(' [%.3f, %.3f]', now.lower, now.upper) END
 			|| CASE WHEN p.then_monday IS NULL THEN ': nothing earlier to compare with' ELSE ': no task in common with ' || p.a END
 		WHEN c.d_pass_hat_k IS NULL THEN printf('pass^%d %.3f: cannot be compared with %s, which has too few trials for it', now.k, now.pass_hat_k, p.a)
 		ELSE CASE WHEN c.verdict = 'too little data' THEN 'too little data to tell' WHEN c.verdict = '~ no task differs' THEN 'no task differs' WHEN c.verdict LIKE '~%' THEN 'no change seen'
 				WHEN c.verdict LIKE '%pass^k%' THEN replace(upper(c.verdict), 'PASS^K', 'PASS^' || now.k) ELSE upper(c.verdict) END
-			|| printf(': pass^%d %.3f → %.3f, difference %+.3f', now.k, c.pass_hat_k_old, c.pass_hat_k_new, c.d_pass_hat_k)
+			|| printf(': pass^%d %.3f', now.k, c.pass_hat_k_old) || CASE WHEN c.pass_hat_k_old_high > c.pass_hat_k_old THEN printf(' to %.3f', c.pass_hat_k_old_high) ELSE '' END
+			|| printf(' → %.3f', c.pass_hat_k_new) || CASE WHEN c.pass_hat_k_new_high > c.pass_hat_k_new THEN printf(' to %.3f', c.pass_hat_k_new_high) ELSE '' END
+			|| CASE WHEN c.d_pass_hat_k_low < c.d_pass_hat_k_high THEN printf(', difference between %+.3f and %+.3f', c.d_pass_hat_k_low, c.d_pass_hat_k_high) ELSE printf(', difference %+.3f', c.d_pass_hat_k) END
 			|| CASE WHEN c.lower IS NULL THEN ' (no interval)' ELSE printf(' [%+.3f, %+.3f]', c.lower, c.upper) END
 			|| CASE WHEN c.verdict LIKE 'mean%' AND c.d_mean_lower IS NOT NULL THEN printf('; mean %+.3f [%+.3f, %+.3f]', c.d_mean, c.d_mean_lower, c.d_mean_upper) ELSE '' END
 			|| CASE WHEN c.mde > 0 AND (c.verdict LIKE '~%' OR c.verdict = 'too little data') THEN printf('; a change of %.3f would have been seen 4 times in 5', c.mde) ELSE '' END
@@ -175,6 +188,8 @@ ORDER BY p.pair_no
 -- notes:
 SELECT note FROM (
 	SELECT 1 AS place, 'lower and upper of pass_hat_k, d_lower and d_upper of its change: these tasks, new trials' || CASE WHEN bool_or(method LIKE 'runs%') THEN ' in other runs' ELSE '' END AS note FROM "week" HAVING count(*) > 0
+	UNION ALL
+	SELECT 1, 'trials without a verdict are taken against this week at the low end of the change, for it at the high end; tasks and counts below take them as failed' FROM "week" WHERE d_pass_hat_k_low < d_pass_hat_k_high HAVING count(*) > 0
 	UNION ALL
 	SELECT 2, 'k = 1 is the mean of single tries: it says nothing about repeating them' FROM "week" WHERE k = 1 HAVING count(*) > 0
 	UNION ALL
@@ -257,7 +272,8 @@ ORDER BY r.place
 -- section: history Week by week
 -- chart: line x=week y=pass_hat_k lower=lower upper=upper series=configuration title=pass^k week by week
 -- wide: configuration run_sd method
-SELECT unnest(p.grp), strftime(l.monday, '%G-W%V') AS week, coalesce(nullif(p.label, ''), 'all') AS configuration, l.runs, l.tasks, l.k, l.mean, l.pass_hat_k, l.lower, l.upper, l.run_sd, l.method
+-- when bounds: pass_hat_k_high
+SELECT unnest(p.grp), strftime(l.monday, '%G-W%V') AS week, coalesce(nullif(p.label, ''), 'all') AS configuration, l.runs, l.tasks, l.k, l.mean, l.pass_hat_k, l.pass_hat_k_high, l.lower, l.upper, l.run_sd, l.method
 FROM weekly_levels AS l JOIN compare_pairs AS p ON p.pair_no = l.group_no
 ORDER BY l.group_no, l.monday
 -- notes:
@@ -269,42 +285,47 @@ SELECT note FROM (
 	FROM weekly_spread AS s JOIN selected_groups AS g ON g.group_no = s.group_no WHERE s.effect.p IS NOT NULL AND s.group_no <= 6
 ) ORDER BY place, note
 -- section: shapes By shape of task
+-- when bounds: pass_hat_k_high
 WITH task AS (
 	SELECT group_no, monday, suite, task_id, max(shape) AS shape, any_value(weight) AS weight, list_avg(list(rate ORDER BY run_id)) AS rate,
-		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat ORDER BY run_id)) END AS hat, sum(n - c) AS failures
+		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat ORDER BY run_id)) END AS hat,
+		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat_high ORDER BY run_id)) END AS hat_high, sum(n - c) AS failures
 	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, task_id
 ),
 shape AS (
 	SELECT t.group_no, coalesce(t.shape, 'unclassified') AS shape, t.monday = p.monday AS now, count(*) AS tasks, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat, sum(failures)::BIGINT AS failures
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
+		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high, sum(failures)::BIGINT AS failures
 	FROM task AS t JOIN compare_pairs AS p ON p.pair_no = t.group_no WHERE t.monday = p.monday OR t.monday = p.then_monday
 	GROUP BY t.group_no, coalesce(t.shape, 'unclassified'), t.monday = p.monday
 )
-SELECT unnest(p.grp), b.shape, b.tasks, a.mean AS mean_before, b.mean, a.hat AS pass_hat_k_before, b.hat AS pass_hat_k,
+SELECT unnest(p.grp), b.shape, b.tasks, a.mean AS mean_before, b.mean, a.hat AS pass_hat_k_before, b.hat AS pass_hat_k, b.hat_high AS pass_hat_k_high,
 	b.failures / nullif(sum(b.failures) OVER (PARTITION BY b.group_no), 0)::DOUBLE AS share_of_failures
 FROM shape AS b JOIN compare_pairs AS p ON p.pair_no = b.group_no LEFT JOIN shape AS a ON a.group_no = b.group_no AND a.shape = b.shape AND NOT a.now
 WHERE b.now
 ORDER BY b.group_no, b.hat NULLS LAST, b.mean, b.shape
 -- section: models By model
 -- quiet: *
+-- when bounds: pass_hat_k_high
 WITH level AS (
 	SELECT DISTINCT s.group_no, s.suite, coalesce(s.model, 'not in the log') AS model FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
 	JOIN weekly_week AS w ON w.monday = r.monday
 )
-SELECT l.suite, l.model, count(*) AS configurations, list_avg(list(w.mean ORDER BY w.pair_no)) AS mean, list_avg(list(w.pass_hat_k ORDER BY w.pair_no)) AS pass_hat_k, max(w.pass_hat_k) AS best, min(w.pass_hat_k) AS worst
+SELECT l.suite, l.model, count(*) AS configurations, list_avg(list(w.mean ORDER BY w.pair_no)) AS mean, list_avg(list(w.pass_hat_k ORDER BY w.pair_no)) AS pass_hat_k, list_avg(list(w.pass_hat_k_high ORDER BY w.pair_no)) AS pass_hat_k_high, max(w.pass_hat_k) AS best, min(w.pass_hat_k) AS worst
 FROM level AS l JOIN "week" AS w ON w.pair_no = l.group_no
 WHERE (SELECT count(DISTINCT model) FROM level) > 1
 GROUP BY l.suite, l.model
 ORDER BY l.suite, pass_hat_k DESC NULLS LAST, l.model
 -- section: efforts By effort
 -- quiet: *
+-- when bounds: pass_hat_k_high
 -- hide: place
 WITH level AS (
 	SELECT DISTINCT s.group_no, s.suite, coalesce(s.effort, 'not in the log') AS effort FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
 	JOIN weekly_week AS w ON w.monday = r.monday
 )
 SELECT l.suite, l.effort, coalesce(list_position(['minimal', 'low', 'medium', 'high', 'xhigh', 'max'], lower(l.effort)), 7) AS place,
-	count(*) AS configurations, list_avg(list(w.mean ORDER BY w.pair_no)) AS mean, list_avg(list(w.pass_hat_k ORDER BY w.pair_no)) AS pass_hat_k, max(w.pass_hat_k) AS best, min(w.pass_hat_k) AS worst
+	count(*) AS configurations, list_avg(list(w.mean ORDER BY w.pair_no)) AS mean, list_avg(list(w.pass_hat_k ORDER BY w.pair_no)) AS pass_hat_k, list_avg(list(w.pass_hat_k_high ORDER BY w.pair_no)) AS pass_hat_k_high, max(w.pass_hat_k) AS best, min(w.pass_hat_k) AS worst
 FROM level AS l JOIN "week" AS w ON w.pair_no = l.group_no
 WHERE (SELECT count(DISTINCT effort) FROM level) > 1
 GROUP BY l.suite, l.effort
@@ -312,21 +333,28 @@ ORDER BY l.suite, place, TRY_CAST(l.effort AS DOUBLE), l.effort
 -- section: control Control chart: every run against the runs of the weeks before
 -- chart: line x=run_at y=pass_hat_k y=centre lower=lower_limit upper=upper_limit series=configuration title=pass^k run by run with control limits
 -- wide: configuration
+-- when bounds: pass_hat_k_high
 WITH run AS (
 	SELECT group_no, suite, run_id, min(began) AS run_at, min(monday) AS monday, any_value(k) AS k, count(*) AS tasks,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
+		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
 	FROM weekly_cells WHERE in_span GROUP BY group_no, suite, run_id
 ),
 past AS (
-	SELECT r.group_no, list(r.hat ORDER BY r.run_at, r.run_id) AS hats FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
+	SELECT r.group_no, list(r.hat ORDER BY r.run_at, r.run_id) AS hats, list(r.hat_high ORDER BY r.run_at, r.run_id) AS hats_high FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
 	WHERE r.monday < p.monday AND r.hat IS NOT NULL GROUP BY r.group_no
 ),
 limits AS (
-	SELECT group_no, len(hats) AS runs, mean_se(hats, NULL).mean AS centre, CASE WHEN len(hats) >= 4 THEN prediction_test(mean_se(hats, NULL).mean, hats, $limits::DOUBLE) END AS band FROM past
+	SELECT group_no, len(hats) AS runs, mean_se(hats, NULL).mean AS centre, CASE WHEN len(hats) >= 4 THEN prediction_test(mean_se(hats, NULL).mean, hats, $limits::DOUBLE) END AS band,
+		CASE WHEN len(hats) >= 4 THEN mean_se(hats_high, NULL).mean + prediction_test(mean_se(hats_high, NULL).mean, hats_high, $limits::DOUBLE).upper END AS upper_high FROM past
 )
-SELECT unnest(p.grp), coalesce(nullif(p.label, ''), 'all') AS configuration, r.run_id, r.run_at, r.tasks, r.k, r.hat AS pass_hat_k, l.centre,
-	CASE WHEN l.band.lower IS NOT NULL THEN greatest(l.centre + l.band.lower, 0) END AS lower_limit, CASE WHEN l.band.upper IS NOT NULL THEN least(l.centre + l.band.upper, 1) END AS upper_limit,
-	CASE WHEN r.hat < l.centre + l.band.lower THEN 'below' WHEN r.hat > l.centre + l.band.upper THEN 'above' WHEN l.band.lower IS NOT NULL AND r.hat IS NOT NULL THEN 'within' END AS state
+SELECT unnest(p.grp), coalesce(nullif(p.label, ''), 'all') AS configuration, r.run_id, r.run_at, r.tasks, r.k, r.hat AS pass_hat_k, r.hat_high AS pass_hat_k_high, l.centre,
+	CASE WHEN l.band.lower IS NOT NULL THEN greatest(l.centre + l.band.lower, 0) END AS lower_limit,
+	CASE WHEN l.band.upper IS NOT NULL THEN least(CASE WHEN $policy::VARCHAR = 'bounds' THEN greatest(l.upper_high, l.centre + l.band.upper) ELSE l.centre + l.band.upper END, 1) END AS upper_limit,
+	-- Under bounds a run is out only where both its ends are.
+	CASE WHEN CASE WHEN $policy::VARCHAR = 'bounds' THEN r.hat_high ELSE r.hat END < l.centre + l.band.lower THEN 'below'
+		WHEN r.hat > CASE WHEN $policy::VARCHAR = 'bounds' THEN greatest(l.upper_high, l.centre + l.band.upper) ELSE l.centre + l.band.upper END THEN 'above'
+		WHEN l.band.lower IS NOT NULL AND r.hat IS NOT NULL THEN 'within' END AS state
 FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no LEFT JOIN limits AS l ON l.group_no = r.group_no
 ORDER BY r.group_no, r.run_at, r.suite, r.run_id
 -- notes:
