@@ -249,6 +249,24 @@ elements:
 	return nums, w, k
 }
 
+// counted are the positions of main lists with that of the optional counts, i,
+// where the call has it.
+func (a *call) counted(i int, main ...int) []int {
+	if a.has(i) {
+		return append(main, i)
+	}
+	return main
+}
+
+// multiplicities are the counts of a call that has argument i, the last of the
+// lists that counted asked for; nil without.
+func (a *call) multiplicities(i int, nums [][]float64) []int64 {
+	if !a.has(i) {
+		return nil
+	}
+	return a.wholes(i, nums[len(nums)-1])
+}
+
 // wholes converts a list of counts.
 func (a *call) wholes(i int, list []float64) []int64 {
 	out := make([]int64, len(list))

@@ -14,6 +14,7 @@ func listColumn(f udf.Function, p udf.Param) string {
 	columns := map[string]string{
 		"c": "c", "n": "n", "c_a": "c", "n_a": "n", "c_b": "b", "n_b": "n", "values": "v", "diffs": "v - u", "a": "v", "b": "u",
 		"weights": "w", "clusters": "g", "strata": "g", "tasks": "i // 4", "runs": "(i % 4)::VARCHAR", "list": "v", "past": "v",
+		"counts": "1 + i % 3", "passes": "c",
 	}
 	if p.Name == "weights" && strings.Contains(f.Signature(), "tasks") {
 		return "1 / (1 + i // 4 % 10)" // a task has one weight

@@ -127,3 +127,30 @@ func weightAt(weights []float64, i int) float64 {
 	}
 	return weights[i]
 }
+
+// timesAt is how many tasks element i stands for; nil counts are 1.
+func timesAt(counts []int64, i int) float64 {
+	if counts == nil {
+		return 1
+	}
+	return float64(counts[i])
+}
+
+func checkMultiplicities(counts []int64, want int) error {
+	if counts == nil {
+		return nil
+	}
+	if len(counts) != want {
+		return fmt.Errorf("counts has %d elements for %d values: want as many", len(counts), want)
+	}
+	for i, m := range counts {
+		if m < 0 || m > maxMultiplicity {
+			return fmt.Errorf("count %d is %d: want 0 to %d", i+1, m, int64(maxMultiplicity))
+		}
+	}
+	return nil
+}
+
+// maxMultiplicity bounds how many tasks an element may stand for, so that sums
+// of them stay exact.
+const maxMultiplicity = 1 << 40

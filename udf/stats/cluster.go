@@ -43,17 +43,23 @@ const tiny = 1e-12
 // items are the task values that count: those of positive weight.
 type items struct {
 	v, w   []float64
-	g      []int // cluster numbers from 0
-	groups int
-	total  float64 // of weights
+	m      []float64 // how many tasks each item stands for; 1 unless counts were given
+	g      []int     // cluster numbers from 0
+	units  int       // how many numbers g has
+	alone  bool      // every task is its own cluster
+	tasks  float64   // sum of m
+	groups int       // clusters; the tasks where each is its own
+	total  float64   // of weights
 	mean   float64
 	scale  float64   // largest absolute value
 	e      []float64 // terms whose squares make up the variance, where flags ask for them
+	em     []float64 // how many times each term occurs; nil: once
 }
 
 // newItems checks and compacts its arguments; nil clusters make every task its
-// own cluster.
-func newItems(values, weights []float64, clusters []int) (*items, error) {
+// own cluster. Counts say how many tasks alike an element stands for, nil that
+// it is one.
+func newItems(values, weights []float64, clusters []int, counts []int64) (*items, error) {
 	if err := checkValues(values); err != nil {
 		return nil, err
 	}
@@ -64,15 +70,20 @@ func newItems(values, weights []float64, clusters []int) (*items, error) {
 	if err := checkClusters(clusters, len(values)); err != nil {
 		return nil, err
 	}
+	if err := checkMultiplicities(counts, len(values)); err != nil {
+		return nil, err
+	}
 	s := &items{
-		v: make([]float64, 0, len(values)),
-		w: make([]float64, 0, len(values)),
-		g: make([]int, 0, len(values)),
+		alone: clusters == nil,
+		v:     make([]float64, 0, len(values)),
+		w:     make([]float64, 0, len(values)),
+		m:     make([]float64, 0, len(values)),
+		g:     make([]int, 0, len(values)),
 	}
 	ids := map[int]int{}
 	for i, v := range values {
-		w := weightAt(weights, i)
-		if w == 0 {
+		w, m := weightAt(weights, i), timesAt(counts, i)
+		if w == 0 || m == 0 {
 			continue
 		}
 		id := len(s.v)
@@ -83,14 +94,19 @@ func newItems(values, weights []float64, clusters []int) (*items, error) {
 				ids[clusters[i]] = id
 			}
 		}
-		s.v, s.w, s.g = append(s.v, v), append(s.w, w), append(s.g, id)
-		s.groups = max(s.groups, id+1)
+		s.v, s.w, s.m, s.g = append(s.v, v), append(s.w, w), append(s.m, m), append(s.g, id)
+		s.units = max(s.units, id+1)
+		s.tasks += m
 		s.scale = max(s.scale, math.Abs(v))
+	}
+	s.groups = s.units
+	if clusters == nil {
+		s.groups = int(s.tasks)
 	}
 	s.sort(clusters != nil)
 	for i, v := range s.v {
-		s.total += s.w[i]
-		s.mean += s.w[i] * v
+		s.total += s.m[i] * s.w[i]
+		s.mean += s.m[i] * s.w[i] * v
 	}
 	s.mean /= s.total
 	return s, nil
@@ -104,13 +120,13 @@ func (s *items) sort(clustered bool) {
 		order[i] = i
 	}
 	byContent := func(i, j int) int {
-		return cmp.Or(cmp.Compare(s.v[i], s.v[j]), cmp.Compare(s.w[i], s.w[j]))
+		return cmp.Or(cmp.Compare(s.v[i], s.v[j]), cmp.Compare(s.w[i], s.w[j]), cmp.Compare(s.m[i], s.m[j]))
 	}
 	slices.SortFunc(order, byContent)
 	g := make([]int, len(order))
 	if clustered {
 		// Clusters in the order of their sorted contents.
-		members := make([][]int, s.groups)
+		members := make([][]int, s.units)
 		for _, i := range order {
 			members[s.g[i]] = append(members[s.g[i]], i)
 		}
@@ -123,14 +139,14 @@ func (s *items) sort(clustered bool) {
 			}
 		}
 	}
-	v, w := make([]float64, len(order)), make([]float64, len(order))
+	v, w, m := make([]float64, len(order)), make([]float64, len(order)), make([]float64, len(order))
 	for at, i := range order {
-		v[at], w[at] = s.v[i], s.w[i]
+		v[at], w[at], m[at] = s.v[i], s.w[i], s.m[i]
 		if !clustered {
 			g[at] = at
 		}
 	}
-	s.v, s.w, s.g = v, w, g
+	s.v, s.w, s.m, s.g = v, w, m, g
 }
 
 // sumSorted adds in the order of size: the same for any order of the terms,
@@ -155,7 +171,7 @@ func (s *items) se(variance float64) float64 {
 
 // finish makes the result with its t interval.
 func (s *items) finish(se, df, conf float64, flag string) Mean {
-	m := Mean{Mean: s.mean, SE: se, DF: df, N: len(s.v), Clusters: s.groups, Flag: flag}
+	m := Mean{Mean: s.mean, SE: se, DF: df, N: int(s.tasks), Clusters: s.groups, Flag: flag}
 	if se == 0 {
 		m.Flag = addFlag(m.Flag, FlagDegenerate)
 	} else if df < 4 {
@@ -172,14 +188,20 @@ func (s *items) finish(se, df, conf float64, flag string) Mean {
 // for a single task. Unequal lengths, values that are not finite, and weights
 // that are negative or not finite are errors.
 func MeanSE(values, weights []float64, conf float64) (Mean, error) {
+	return MeanSECounts(values, weights, nil, conf)
+}
+
+// MeanSECounts is MeanSE where element i stands for counts[i] tasks alike; nil
+// counts are 1.
+func MeanSECounts(values, weights []float64, counts []int64, conf float64) (Mean, error) {
 	if err := checkConf(conf); err != nil {
 		return Mean{}, err
 	}
-	s, err := newItems(values, weights, nil)
+	s, err := newItems(values, weights, nil, counts)
 	if err != nil {
 		return Mean{}, err
 	}
-	switch len(s.v) {
+	switch s.tasks {
 	case 0:
 		return s.finish(math.NaN(), math.NaN(), conf, FlagNone), nil
 	case 1:
@@ -188,9 +210,9 @@ func MeanSE(values, weights []float64, conf float64) (Mean, error) {
 	sum := 0.0
 	for i, v := range s.v {
 		we := s.w[i] / s.total * (v - s.mean)
-		sum += we * we
+		sum += s.m[i] * we * we
 	}
-	t := float64(len(s.v))
+	t := s.tasks
 	return s.finish(s.se(t/(t-1)*sum), t-1, conf, ""), nil
 }
 
@@ -216,7 +238,7 @@ func ClusterSE(values, weights []float64, clusters []int, method string, conf fl
 			clusters[i] = i
 		}
 	}
-	s, err := newItems(values, weights, clusters)
+	s, err := newItems(values, weights, clusters, nil)
 	if err != nil {
 		return Mean{}, err
 	}
@@ -232,6 +254,7 @@ func ClusterSE(values, weights []float64, clusters []int, method string, conf fl
 
 // A cluster holds the sums that the sandwich estimators need.
 type cluster struct {
+	m    float64 // how many clusters alike
 	t    float64 // tasks
 	w    float64 // sum of weights
 	w2   float64 // sum of squared weights
@@ -243,19 +266,28 @@ type cluster struct {
 
 // sandwich is the variance of the mean and its degrees of freedom.
 func (s *items) sandwich(method string) (variance, df float64) {
-	cl := make([]cluster, s.groups)
-	for i, g := range s.g {
-		cl[g].t++
-		cl[g].w += s.w[i]
-		cl[g].w2 += s.w[i] * s.w[i]
+	cl := make([]cluster, s.units)
+	tasks := slices.Repeat([]float64{1}, len(s.g))
+	if !s.alone {
+		tasks = s.m
 	}
 	for i, g := range s.g {
-		c := &cl[g]
+		c, m := &cl[g], tasks[i]
+		c.m = 1
+		if s.alone {
+			c.m = s.m[i]
+		}
+		c.t += m
+		c.w += m * s.w[i]
+		c.w2 += m * (s.w[i] * s.w[i])
+	}
+	for i, g := range s.g {
+		c, m := &cl[g], tasks[i]
 		e, dev := s.v[i]-s.mean, s.w[i]-c.w/c.t
-		c.we += s.w[i] * e
-		c.e += e
-		c.dev2 += dev * dev
-		c.devE += dev * e
+		c.we += m * (s.w[i] * e)
+		c.e += m * e
+		c.dev2 += m * (dev * dev)
+		c.devE += m * (dev * e)
 	}
 	if method == "CR2" {
 		return s.cr2(cl)
@@ -266,7 +298,7 @@ func (s *items) sandwich(method string) (variance, df float64) {
 		if method == "CR3" {
 			score = c.we / (s.total - c.w)
 		}
-		variance += score * score
+		variance += c.m * score * score
 	}
 	switch method {
 	case "CR1":

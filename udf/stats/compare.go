@@ -51,7 +51,7 @@ func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, 
 			d[i] = a[i] - b[i]
 		}
 	}
-	s, err := newItems(d, weights, clusters)
+	s, err := newItems(d, weights, clusters, nil)
 	if err != nil {
 		return PairedDiff{}, err
 	}
@@ -82,7 +82,7 @@ func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, 
 	switch {
 	case r.Improved+r.Worse < enoughDiscordant && r.N > 0:
 		r.Flag = addFlag(r.Flag, "too few discordant tasks")
-	case m.SE > 0 && fewTerms(s.scores()):
+	case m.SE > 0 && fewTerms(s.scores(), nil):
 		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
 	return r, nil
@@ -176,11 +176,11 @@ func FixedSuiteDiff(cA, nA, cB, nB []int64, weights []float64, k int64, conf flo
 	if err != nil || len(p.w) == 0 {
 		return r, err
 	}
-	a, err := newFixedSuite(p.cA, p.nA, p.w, k)
+	a, err := newFixedSuite(p.cA, p.nA, p.w, nil, k)
 	if err != nil {
 		return r, err
 	}
-	b, err := newFixedSuite(p.cB, p.nB, p.w, k)
+	b, err := newFixedSuite(p.cB, p.nB, p.w, nil, k)
 	if err != nil {
 		return r, err
 	}

@@ -18,7 +18,8 @@ func (s *items) cr2(cl []cluster) (variance, df float64) {
 		if a.x2 > 0 {
 			score += a.y2 * c.devE / a.x2
 		}
-		variance += score * score / (s.total * s.total)
+		variance += c.m * score * score / (s.total * s.total)
+		a.m = c.m
 		adjusted[i] = a
 	}
 	return variance, cr2DF(adjusted)
@@ -27,18 +28,19 @@ func (s *items) cr2(cl []cluster) (variance, df float64) {
 // A rest is what the other clusters hold: sums of weights and of their squares.
 type rest struct{ w, w2 float64 }
 
-// others adds up, for each cluster, the clusters before and after it.
+// others adds up, for each cluster, the clusters before and after it, and those
+// alike.
 func others(cl []cluster) []rest {
 	out := make([]rest, len(cl))
 	var sum rest
 	for i, c := range cl {
-		out[i] = sum
-		sum.w, sum.w2 = sum.w+c.w, sum.w2+c.w2
+		out[i] = rest{sum.w + (c.m-1)*c.w, sum.w2 + (c.m-1)*c.w2}
+		sum.w, sum.w2 = sum.w+c.m*c.w, sum.w2+c.m*c.w2
 	}
 	sum = rest{}
 	for i := len(cl) - 1; i >= 0; i-- {
 		out[i].w, out[i].w2 = out[i].w+sum.w, out[i].w2+sum.w2
-		sum.w, sum.w2 = sum.w+cl[i].w, sum.w2+cl[i].w2
+		sum.w, sum.w2 = sum.w+cl[i].m*cl[i].w, sum.w2+cl[i].m*cl[i].w2
 	}
 	return out
 }
@@ -46,6 +48,7 @@ func others(cl []cluster) []rest {
 // An adjusted cluster: w and a = M^(-1/2) w in the basis of cr2, and what the
 // degrees of freedom are made of, all over W.
 type adjusted struct {
+	m          float64 // how many clusters alike
 	x2, y1, y2 float64 // second coordinate of w; a
 	w2         float64 // w'w, which is a'Ma
 	s          float64 // 1'a
@@ -93,20 +96,23 @@ func cr2DF(cl []adjusted) float64 {
 	}
 	var q, own, ss, tt, st, diagonal, pairs float64
 	for _, c := range cl {
-		q += c.w2
-		own += c.w2 * c.w2
+		q += c.m * c.w2
+		own += c.m * c.w2 * c.w2
 	}
 	for i, c := range cl {
+		m := c.m
 		if i == first {
-			continue
+			if m--; m == 0 {
+				continue
+			}
 		}
 		k := c.s*cl[first].kappa + cl[first].s*c.tau
-		pairs += 2 * k * k
+		pairs += 2 * m * k * k
 		low := c.s * (c.s*q - 2*c.tau)
-		diagonal += low * low
-		ss += c.s * c.s
-		tt += c.tau * c.tau
-		st += c.s * c.tau
+		diagonal += m * low * low
+		ss += m * c.s * c.s
+		tt += m * c.tau * c.tau
+		st += m * c.s * c.tau
 	}
 	low := 2*(ss*tt+st*st) - 4*q*ss*st + q*q*ss*ss - diagonal
 	return q * q / (own + pairs + max(0, low))

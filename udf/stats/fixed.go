@@ -34,8 +34,11 @@ type cell struct {
 	theta  float64 // pass^k
 	tasks  float64 // how many
 	w, w2  float64 // sums of weights and of their squares
-	weight []float64
+	weight []heavy // none where all weigh 1
 }
+
+// A heavy is a weight and how many tasks have it.
+type heavy struct{ w, tasks float64 }
 
 // A fixedSuite is a suite cut down to its distinct (c, n), in their order, so
 // that neither its size nor the order of tasks matters.
@@ -48,7 +51,7 @@ type fixedSuite struct {
 }
 
 // newFixedSuite takes the tasks with n >= k and positive weight.
-func newFixedSuite(c, n []int64, weights []float64, k int64) (*fixedSuite, error) {
+func newFixedSuite(c, n []int64, weights []float64, counts []int64, k int64) (*fixedSuite, error) {
 	if err := checkK(k); err != nil {
 		return nil, err
 	}
@@ -62,11 +65,14 @@ func newFixedSuite(c, n []int64, weights []float64, k int64) (*fixedSuite, error
 	if err != nil {
 		return nil, err
 	}
+	if err := checkMultiplicities(counts, len(c)); err != nil {
+		return nil, err
+	}
 	s := &fixedSuite{k: k}
 	index := map[[2]int64]int{}
 	for i := range c {
-		w := weightAt(weights, i)
-		if n[i] < k || w == 0 {
+		w, m := weightAt(weights, i), timesAt(counts, i)
+		if n[i] < k || w == 0 || m == 0 {
 			continue
 		}
 		key := [2]int64{n[i], c[i]}
@@ -77,11 +83,11 @@ func newFixedSuite(c, n []int64, weights []float64, k int64) (*fixedSuite, error
 			s.cells = append(s.cells, cell{c: c[i], n: n[i], theta: passHat(c[i], n[i], k)})
 		}
 		cl := &s.cells[at]
-		cl.tasks++
-		cl.w += w
-		cl.w2 += w * w
+		cl.tasks += m
+		cl.w += m * w
+		cl.w2 += m * (w * w)
 		if weights != nil {
-			cl.weight = append(cl.weight, w)
+			cl.weight = append(cl.weight, heavy{w, m})
 		}
 	}
 	slices.SortFunc(s.cells, func(a, b cell) int {
@@ -94,9 +100,11 @@ func newFixedSuite(c, n []int64, weights []float64, k int64) (*fixedSuite, error
 		cl := &s.cells[i]
 		if weights != nil {
 			// Added anew by size: the order of rows must leave no trace.
-			cl.w, cl.w2 = sumSorted(cl.weight), 0
-			for _, w := range cl.weight {
-				cl.w2 += w * w
+			slices.SortFunc(cl.weight, func(a, b heavy) int { return cmp.Or(cmp.Compare(a.w, b.w), cmp.Compare(a.tasks, b.tasks)) })
+			cl.w, cl.w2 = 0, 0
+			for _, h := range cl.weight {
+				cl.w += h.tasks * h.w
+				cl.w2 += h.tasks * (h.w * h.w)
 			}
 		}
 		s.tasks += cl.tasks
@@ -225,10 +233,16 @@ func overlap(n, k int64) []float64 {
 // Tasks with n < k or weight 0 are left out; nil weights are equal. Errors: a
 // pair with c > n or below 0, k < 1, bad weights, unequal lengths.
 func FixedSuiteCI(c, n []int64, weights []float64, k int64, conf float64) (FixedInterval, error) {
+	return FixedSuiteCICounts(c, n, weights, nil, k, conf)
+}
+
+// FixedSuiteCICounts is FixedSuiteCI where element i stands for counts[i] tasks
+// alike; nil counts are 1.
+func FixedSuiteCICounts(c, n []int64, weights []float64, counts []int64, k int64, conf float64) (FixedInterval, error) {
 	if err := checkConf(conf); err != nil {
 		return FixedInterval{}, err
 	}
-	s, err := newFixedSuite(c, n, weights, k)
+	s, err := newFixedSuite(c, n, weights, counts, k)
 	if err != nil {
 		return FixedInterval{}, err
 	}
@@ -320,8 +334,8 @@ func (s *fixedSuite) allPassBound(k, conf float64) float64 {
 		if cl.weight == nil {
 			parts = append(parts, part{1, float64(cl.n), cl.tasks})
 		}
-		for _, w := range cl.weight {
-			parts = append(parts, part{w, float64(cl.n), 1})
+		for _, h := range cl.weight {
+			parts = append(parts, part{h.w, float64(cl.n), h.tasks})
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int {

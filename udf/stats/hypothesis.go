@@ -26,12 +26,12 @@ func SignFlip(ctx context.Context, diffs, weights []float64, clusters []int, res
 	if err := checkResamples(resamples, 0); err != nil {
 		return math.NaN(), err
 	}
-	s, err := newItems(diffs, weights, clusters)
+	s, err := newItems(diffs, weights, clusters, nil)
 	if err != nil {
 		return math.NaN(), err
 	}
-	sums := make([]float64, s.groups)
-	sizes := make([]float64, s.groups)
+	sums := make([]float64, s.units)
+	sizes := make([]float64, s.units)
 	for i, g := range s.g {
 		sums[g] += s.w[i] * s.v[i]
 		sizes[g] += s.w[i] * math.Abs(s.v[i])
@@ -243,7 +243,7 @@ type BetaBinomial struct{ Alpha, Beta, Mean, Rho float64 }
 func FitBetaBinomial(c, n []int64) (BetaBinomial, error) {
 	nan := math.NaN()
 	r := BetaBinomial{nan, nan, nan, nan}
-	s, err := newFixedSuite(c, n, nil, 1)
+	s, err := newFixedSuite(c, n, nil, nil, 1)
 	if err != nil {
 		return r, err
 	}

@@ -49,10 +49,16 @@ func effective(sum, squares float64) float64 {
 // Values outside [0, 1] are errors, as are the
 // bad arguments of MeanSE.
 func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterval, error) {
+	return PassCICounts(values, weights, clusters, nil, conf)
+}
+
+// PassCICounts is PassCI where element i stands for counts[i] tasks alike, of one
+// cluster where there are clusters; nil counts are 1.
+func PassCICounts(values, weights []float64, clusters []int, counts []int64, conf float64) (PassInterval, error) {
 	if err := checkConf(conf); err != nil {
 		return PassInterval{}, err
 	}
-	s, err := newItems(values, weights, clusters)
+	s, err := newItems(values, weights, clusters, counts)
 	if err != nil {
 		return PassInterval{}, err
 	}
@@ -73,6 +79,9 @@ func PassCI(values, weights []float64, clusters []int, conf float64) (PassInterv
 	}
 	variance, df := s.sandwich("CR2")
 	s.e = s.scores()
+	if s.alone {
+		s.em = s.m
+	}
 	s.wilsonT(&r, variance, df, conf)
 	return r, nil
 }
@@ -115,7 +124,7 @@ func (s *items) wilsonT(r *PassInterval, variance, df, conf float64) {
 	if df < 4 {
 		r.Flag = addFlag(r.Flag, FlagFewDF)
 	}
-	if s.fewInformative() || fewTerms(s.e) {
+	if s.fewInformative() || fewTerms(s.e, s.em) {
 		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
 }
@@ -123,9 +132,13 @@ func (s *items) wilsonT(r *PassInterval, variance, df, conf float64) {
 // scores are the clusters' sums of weighted residuals, whose squares are the
 // variance of the mean.
 func (s *items) scores() []float64 {
-	sums := make([]float64, s.groups)
+	sums := make([]float64, s.units)
 	for i, g := range s.g {
-		sums[g] += s.w[i] / s.total * (s.v[i] - s.mean)
+		x := s.w[i] / s.total * (s.v[i] - s.mean)
+		if !s.alone {
+			x *= s.m[i]
+		}
+		sums[g] += x
 	}
 	return sums
 }
@@ -134,14 +147,19 @@ func (s *items) scores() []float64 {
 // standard error can't be trusted: effectively fewer than 8, or than two in five
 // where there are fewer than 20, counted as Kish does, (Σe²)²/Σe⁴. Rates that are
 // nearly all 0 with a few of any size are of this kind, where counting those above
-// 0 sees nothing amiss.
-func fewTerms(e []float64) bool {
-	var sum, squares float64
-	for _, x := range e {
-		sum += x * x
-		squares += x * x * x * x
+// 0 sees nothing amiss. Term i occurs times[i] times, once where that is nil.
+func fewTerms(e, times []float64) bool {
+	var sum, squares, terms float64
+	for i, x := range e {
+		m := 1.0
+		if times != nil {
+			m = times[i]
+		}
+		sum += m * (x * x)
+		squares += m * (x * x * x * x)
+		terms += m
 	}
-	return effective(sum, squares) < min(enoughTerms, termShare*float64(len(e)))-tiny
+	return effective(sum, squares) < min(enoughTerms, termShare*terms)-tiny
 }
 
 // From this effective number of terms, and this share of them, a standard error is
@@ -155,9 +173,9 @@ const (
 func (s *items) fewInformative() bool {
 	var pass, pass2, fail, fail2 float64
 	for i, v := range s.v {
-		x, y := s.w[i]*v, s.w[i]*(1-v)
-		pass, pass2 = pass+x, pass2+x*x
-		fail, fail2 = fail+y, fail2+y*y
+		x, y, m := s.w[i]*v, s.w[i]*(1-v), s.m[i]
+		pass, pass2 = pass+m*x, pass2+m*(x*x)
+		fail, fail2 = fail+m*y, fail2+m*(y*y)
 	}
 	return effective(pass, pass2) < fewInformative-tiny || effective(fail, fail2) < fewInformative-tiny
 }

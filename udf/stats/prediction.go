@@ -48,7 +48,7 @@ func PredictTest(value float64, past []float64, conf float64) (Prediction, error
 	}
 	past = slices.Clone(past)
 	slices.Sort(past) // so that the order of the runs leaves no trace
-	s, err := newItems(past, nil, nil)
+	s, err := newItems(past, nil, nil, nil)
 	if err != nil {
 		return r, err
 	}

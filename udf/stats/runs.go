@@ -12,15 +12,31 @@ import (
 // out; it is NaN for fewer than k runs. It is an error unless 0 <= c <= n and
 // k >= 1.
 func AcrossRun(c, n []int64, k int64) (float64, error) {
+	return AcrossRunCounts(c, n, nil, k)
+}
+
+// AcrossRunCounts is AcrossRun where element i stands for counts[i] runs alike;
+// nil counts are 1. More than 10 million runs are an error.
+func AcrossRunCounts(c, n, counts []int64, k int64) (float64, error) {
 	if err := checkK(k); err != nil {
 		return math.NaN(), err
 	}
 	if err := checkLists(c, n); err != nil {
 		return math.NaN(), err
 	}
+	if err := checkMultiplicities(counts, len(c)); err != nil {
+		return math.NaN(), err
+	}
 	rates := make([]float64, 0, len(c))
 	for i := range c {
-		if n[i] > 0 {
+		times := int(timesAt(counts, i))
+		if n[i] == 0 {
+			continue
+		}
+		if times > maxResamples-len(rates) {
+			return math.NaN(), fmt.Errorf("counts add up to too many runs: want at most %d", maxResamples)
+		}
+		for range times {
 			rates = append(rates, float64(c[i])/float64(n[i]))
 		}
 	}
@@ -103,18 +119,9 @@ func RunCI(c, n []int64, tasks, runs []int, weights []float64, k int64, estimand
 	} else {
 		g.across(&r, k)
 	}
-	if g.runs < 3 {
-		r.SE, r.DF, r.Flag = nan, nan, "fewer than 3 runs"
-	}
-	if r.SE <= tiny {
-		r.SE, r.Flag = 0, addFlag(r.Flag, FlagDegenerate)
-		return r, nil
-	}
-	if g.runs >= 3 && g.flaky() < fewInformative {
+	if r.interval(conf) && g.runs >= 3 && g.flaky() < fewInformative {
 		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
-	half := r.SE * critical(conf, r.DF)
-	r.Lower, r.Upper = r.Estimate-half, r.Estimate+half
 	return r, nil
 }
 
@@ -209,16 +216,37 @@ func (g *runGrid) within(r *RunInterval, k int64) {
 		}
 		values[run] = sumSorted(terms)
 	}
+	r.overValues(values)
+}
+
+// overValues fills in the mean of the runs' values, which it sorts, and its
+// standard error.
+func (r *RunInterval) overValues(values []float64) {
 	slices.Sort(values)
+	runs := float64(len(values))
 	mean, ss := 0.0, 0.0
 	for _, v := range values {
-		mean += v / float64(g.runs)
+		mean += v / runs
 	}
 	for _, v := range values {
 		ss += (v - mean) * (v - mean)
 	}
-	runs := float64(g.runs)
 	r.Estimate, r.SE, r.DF = mean, math.Sqrt(ss/(runs-1)/runs), runs-1
+}
+
+// interval fills in the interval, or the reason why there is none, and says
+// whether there is one.
+func (r *RunInterval) interval(conf float64) bool {
+	if r.Runs < 3 {
+		r.SE, r.DF, r.Flag = math.NaN(), math.NaN(), "fewer than 3 runs"
+	}
+	if r.SE <= tiny {
+		r.SE, r.Flag = 0, addFlag(r.Flag, FlagDegenerate)
+		return false
+	}
+	half := r.SE * critical(conf, r.DF)
+	r.Lower, r.Upper = r.Estimate-half, r.Estimate+half
+	return true
 }
 
 // across fills in the mean over tasks of k tries in k runs and the jackknife
@@ -299,17 +327,21 @@ func RunEffectTest(c, n []int64, tasks, runs []int) (RunEffect, error) {
 			variances = append(variances, each*(all-each)*ct*(all-ct)/(all*all*(all-1)))
 		}
 	}
-	mean, variance := sumSorted(expected), sumSorted(variances)
-	if g.runs < 2 || variance == 0 {
-		return e, nil
+	e.test(passes, sumSorted(expected), sumSorted(variances))
+	return e, nil
+}
+
+// test fills in chi2, df and p from the passes of the runs, which it sorts.
+func (e *RunEffect) test(passes []float64, mean, variance float64) {
+	if len(passes) < 2 || variance == 0 {
+		return
 	}
 	ss := 0.0
 	slices.Sort(passes)
 	for _, p := range passes {
 		ss += (p - mean) * (p - mean)
 	}
-	runsF := float64(g.runs)
-	e.Chi2, e.DF = (runsF-1)/runsF*ss/variance, runsF-1
+	runs := float64(len(passes))
+	e.Chi2, e.DF = (runs-1)/runs*ss/variance, runs-1
 	e.P = chi2Tail(e.Chi2, e.DF)
-	return e, nil
 }

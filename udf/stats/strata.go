@@ -20,7 +20,7 @@ func StratifiedCI(values, weights []float64, strata []int, conf float64) (PassIn
 	if err := checkConf(conf); err != nil {
 		return PassInterval{}, err
 	}
-	s, err := newItems(values, weights, strata)
+	s, err := newItems(values, weights, strata, nil)
 	if err != nil {
 		return PassInterval{}, err
 	}

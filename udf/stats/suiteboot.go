@@ -53,7 +53,7 @@ func BootstrapSuite(ctx context.Context, c, n []int64, weights []float64, cluste
 		return none, fmt.Errorf("scheme %s needs clusters: want a list", scheme)
 	}
 	withTrials := scheme == "trials" || scheme == "tasks+trials" || scheme == "clusters+trials"
-	s, err := newFixedSuite(c, n, weights, k) // checks the rest
+	s, err := newFixedSuite(c, n, weights, nil, k) // checks the rest
 	if err != nil || s.tasks == 0 {
 		return none, err
 	}
