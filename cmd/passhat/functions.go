@@ -28,12 +28,17 @@ func (a *app) functionsCommand() *cobra.Command {
 			if len(args) == 0 {
 				return out.print(a, functionTable(udf.Functions), outs)
 			}
-			f, ok := udf.Lookup(args[0])
-			if !ok {
-				return usagef("no function %q%s; passhat functions lists them", args[0], suggest(strings.ToLower(args[0]), names))
-			}
 			if len(out.files) == 0 && (out.form == "" || out.form == "table") {
-				return a.printFunction(f)
+				text, err := functionText(args[0])
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprint(a.stdout, text)
+				return err
+			}
+			f, err := functionNamed(args[0])
+			if err != nil {
+				return err
 			}
 			return out.print(a, functionTable([]udf.Function{f}), outs)
 		},
@@ -71,7 +76,25 @@ func call(f udf.Function) string {
 	return b.String() + closing + ")"
 }
 
-func (a *app) printFunction(f udf.Function) error {
+// functionNamed finds a function, or says which are near.
+func functionNamed(name string) (udf.Function, error) {
+	f, ok := udf.Lookup(name)
+	if !ok {
+		var names []string
+		for _, f := range udf.Functions {
+			names = append(names, f.Name)
+		}
+		return f, usagef("no function %q%s; passhat functions lists them", name, suggest(strings.ToLower(name), names))
+	}
+	return f, nil
+}
+
+// functionText is all that is to be said about a function.
+func functionText(name string) (string, error) {
+	f, err := functionNamed(name)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", f.Signature(), f.Doc)
 	for _, kv := range [][2]string{{"formula", f.Formula}, {"source", f.Source}, {"example", f.Example}, {"shows", f.Shows}} {
@@ -79,6 +102,5 @@ func (a *app) printFunction(f udf.Function) error {
 			fmt.Fprintf(&b, "%-8s %s\n", kv[0], kv[1])
 		}
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
-	return err
+	return b.String(), nil
 }

@@ -88,7 +88,7 @@ func (a *app) command() *cobra.Command {
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no words on stderr but errors")
 	f.BoolVar(&a.jsonErrors, "json-errors", false, "errors as one JSON object on stderr")
 	root.AddCommand(
-		a.ingestCommand(), a.runsCommand(), a.dropCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(), a.queryCommand(),
+		a.ingestCommand(), a.runsCommand(), a.dropCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(), a.queryCommand(), a.shellCommand(),
 		a.sourcesCommand(), a.rejectsCommand(), a.formatsCommand(), a.functionsCommand(),
 		a.verifyCommand(), a.compactCommand(), a.exportCommand(), a.demoCommand(), a.versionCommand(),
 	)
