@@ -7,6 +7,7 @@
 //	go run ./cmd/bench                      # both comparisons, one million trials
 //	go run ./cmd/bench ingest --trials 1e5
 //	go run ./cmd/bench kill --kills 1000
+//	go run ./cmd/bench torture --minutes 10 # crash, starve, crowd and deceive it
 //	go run ./cmd/bench coverage             # the tables of docs/statistics.md
 package main
 
@@ -78,7 +79,7 @@ func main() {
 	flags.IntVar(&b.rounds, "rounds", 5, "times each side is measured")
 	flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.StringVar(&b.dir, "dir", "", "where to work (default: a folder in the system's temporary directory)")
-	root.AddCommand(b.historyCommand(), b.yearsCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand(), coverageCommand())
+	root.AddCommand(b.historyCommand(), b.yearsCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand(), b.tortureCommand(), underCommand(), coverageCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -119,17 +120,6 @@ func (b *bench) historyCommand() *cobra.Command {
 				fmt.Printf("%s: %d trials, %.1f MB\n", path, int(b.trials), float64(size)/1e6)
 			}
 			return err
-		},
-	}
-}
-
-func (b *bench) ingestCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "ingest",
-		Short: "ingest against DuckDB's COPY from read_json to Parquet",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return b.inScratch(func(dir string) error { return b.compareIngest(cmd.Context(), dir) })
 		},
 	}
 }
