@@ -45,6 +45,7 @@ func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *Syn
 	if cut {
 		raw = raw[:RawLimit]
 	}
+	reason, _ = withoutTokens(reason)
 	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: withoutSecrets(raw), Cut: cut}
 }
 
@@ -52,9 +53,11 @@ func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *Syn
 // whole JSON.
 var secretText = regexp.MustCompile(`(?i)("(?:[^"\\]{0,64}(?:api[_-]?key|access[_-]?key|private[_-]?key|authorization|password|passwd|secret|credentials?|cookie|bearer)[^"\\]{0,16}|(?:[^"\\]{0,64}[_-])?token)"\s*:\s*")(?:[^"\\]|\\.)*`)
 
-// withoutSecrets is a copy of a row's text without what stands under such keys.
+// withoutSecrets is a copy of a row's text without what stands under such keys,
+// and without tokens in free text.
 func withoutSecrets(raw []byte) []byte {
-	return secretText.ReplaceAll(raw, []byte("${1}(left out)"))
+	text, _ := withoutTokens(string(secretText.ReplaceAll(raw, []byte("${1}(left out)"))))
+	return []byte(text)
 }
 
 // UsageError is a wrong option (exit code 2): an unknown column, a bad

@@ -30,6 +30,7 @@ type finishCounts struct {
 	judged, rejudged int64            // by --pass-when; of these, against the log's verdict
 	zeros            map[string]int64 // by column: zeros that mean unknown
 	negative         map[string]int64 // by column: numbers below zero, taken as unknown
+	redacted         int64            // tokens taken out of free text
 }
 
 type fixedValue struct {
@@ -169,6 +170,7 @@ func (f *finisher) finish(t *store.Trial) {
 	if t.Effort != "" {
 		t.Effort = lower(t.Effort)
 	}
+	f.redact(t)
 	f.unknownZeros(t)
 	f.belowZero(t)
 	f.count.trials++
@@ -275,6 +277,7 @@ func (c *finishCounts) add(o *finishCounts) {
 	c.rejudged += o.rejudged
 	c.zeros = addCounts(c.zeros, o.zeros)
 	c.negative = addCounts(c.negative, o.negative)
+	c.redacted += o.redacted
 }
 
 func lower(s string) string {

@@ -250,6 +250,9 @@ func notes(s *Stats, c *finishCounts, opt *Options) []string {
 	if s.Secrets > 0 {
 		add("fields that can hold secrets, left out: %s", group(s.Secrets))
 	}
+	if c.redacted > 0 {
+		add("what looks like a key or token in free text, made %s: %s", redacted, group(c.redacted))
+	}
 	return out
 }
 

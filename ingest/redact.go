@@ -1,0 +1,195 @@
+package ingest
+
+import (
+	"strings"
+
+	"passhat/ingest/store"
+)
+
+// redacted stands where a token stood.
+const redacted = "[redacted]"
+
+// minToken is the shortest token that is looked for, in bytes; the search steps
+// by it.
+const minToken = 16
+
+// tokenByte says which bytes a token consists of.
+var tokenByte = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	}
+	return t
+}()
+
+// redact takes out of free text what has the shape of a well-known secret: keys
+// of model providers, of code hosts and clouds, bearer tokens, private keys.
+// What identifies a trial (suite, run, task, uid, variant) stays as it is.
+func (f *finisher) redact(t *store.Trial) {
+	for _, s := range [...]*string{&t.ErrorMessage, &t.Extra, &t.Config, &t.Scores, &t.Trace, &t.Agent} {
+		if len(*s) < minToken {
+			continue
+		}
+		text, n := withoutTokens(*s)
+		if n > 0 {
+			*s = text
+			f.count.redacted += int64(n)
+		}
+	}
+}
+
+// withoutTokens replaces tokens in s, which may be JSON, and counts them. A
+// token is a run of at least minToken of its bytes: so the last byte of each
+// possible place is looked at first, and most text is passed over.
+func withoutTokens(s string) (out string, n int) {
+	var b strings.Builder
+	kept := 0
+	cut := func(from, to int) {
+		b.WriteString(s[kept:from])
+		b.WriteString(redacted)
+		kept = to
+		n++
+	}
+	for i := 0; i+minToken <= len(s); {
+		j := i + minToken - 1
+		for j >= i && tokenByte[s[j]] {
+			j--
+		}
+		if j >= i {
+			i = j + 1
+			continue
+		}
+		end := i + minToken
+		for end < len(s) && tokenByte[s[end]] {
+			end++
+		}
+		from, to := tokenIn(s, i, end)
+		if to > from && from >= kept {
+			cut(from, to)
+			end = max(end, to)
+		} else if from, to := privateKey(s, i, end); to > from && from >= kept {
+			cut(from, to)
+			end = max(end, to)
+		}
+		i = end
+	}
+	if n == 0 {
+		return s, 0
+	}
+	b.WriteString(s[kept:])
+	return b.String(), n
+}
+
+// tokenIn says which part of the text about the run s[i:end] is a token; none
+// if to is not above from.
+func tokenIn(s string, i, end int) (from, to int) {
+	from = afterEscape(s, i, end)
+	run := s[from:end]
+	if knownToken(run) {
+		return from, end
+	}
+	switch {
+	case behindWord(s, from, "bearer"), behindWord(s, from, "basic") && strings.Contains(strings.ToLower(s[max(0, from-24):from]), "authorization"):
+		if to = credentialEnd(s, end); hasDigit(s[from:to]) {
+			return from, to
+		}
+	case strings.HasSuffix(s[:from], "ya29."):
+		return from - len("ya29."), end
+	case strings.HasPrefix(run, "eyJ") && strings.HasPrefix(s[end:], ".eyJ"):
+		return from, credentialEnd(s, end)
+	}
+	return 0, 0
+}
+
+// afterEscape is where the run begins if the letters before it belong to an
+// escape of JSON, such as \n or \u00e9.
+func afterEscape(s string, i, end int) int {
+	if i == 0 || s[i-1] != '\\' || i > 1 && s[i-2] == '\\' {
+		return i
+	}
+	if s[i] == 'u' {
+		return min(i+5, end)
+	}
+	return i + 1
+}
+
+// behindWord reports whether word and a blank or colon stand before s[i:].
+func behindWord(s string, i int, word string) bool {
+	before := strings.TrimRight(s[max(0, i-len(word)-3):i], " :=")
+	return len(before) < i && strings.HasSuffix(strings.ToLower(before), word)
+}
+
+// credentialEnd goes on to the end of what follows "Bearer".
+func credentialEnd(s string, end int) int {
+	for end < len(s) && (tokenByte[s[end]] || strings.IndexByte(".~+/=", s[end]) >= 0) {
+		end++
+	}
+	return end
+}
+
+// privateKey finds the block around the run if that is base64 in one.
+func privateKey(s string, i, end int) (from, to int) {
+	const mark = "PRIVATE KEY-----"
+	if end-i < 40 {
+		return 0, 0
+	}
+	at := strings.LastIndex(s[:i], mark)
+	if at < 0 || strings.Contains(s[at+len(mark):i], "-----END") {
+		return 0, 0
+	}
+	from = max(strings.LastIndex(s[:at], "-----BEGIN"), 0)
+	to = end
+	if stop := strings.Index(s[end:], mark); stop >= 0 {
+		to = end + stop + len(mark)
+	}
+	return from, to
+}
+
+// tokenShape is how a kind of token looks: its beginning, and how long what
+// follows is. plain: letters and digits only; upper: capitals and digits only.
+type tokenShape struct {
+	prefix       string
+	least, most  int
+	plain, upper bool
+}
+
+var tokenShapes = []tokenShape{
+	{prefix: "sk-proj-", least: 20}, {prefix: "sk-ant-", least: 20}, {prefix: "sk-or-", least: 20}, {prefix: "sk-svcacct-", least: 20}, {prefix: "sk-admin-", least: 20},
+	{prefix: "sk_live_", least: 16, plain: true}, {prefix: "sk_test_", least: 16, plain: true}, {prefix: "rk_live_", least: 16, plain: true},
+	{prefix: "ghp_", least: 30, plain: true}, {prefix: "gho_", least: 30, plain: true}, {prefix: "ghu_", least: 30, plain: true}, {prefix: "ghs_", least: 30, plain: true}, {prefix: "ghr_", least: 30, plain: true},
+	{prefix: "github_pat_", least: 22}, {prefix: "glpat-", least: 20},
+	{prefix: "xoxb-", least: 20}, {prefix: "xoxa-", least: 20}, {prefix: "xoxp-", least: 20}, {prefix: "xoxr-", least: 20}, {prefix: "xoxs-", least: 20}, {prefix: "xapp-", least: 20},
+	{prefix: "hf_", least: 30, most: 40, plain: true}, {prefix: "npm_", least: 36, most: 36, plain: true}, {prefix: "pypi-AgE", least: 50}, {prefix: "gsk_", least: 40, plain: true}, {prefix: "r8_", least: 37, most: 37, plain: true},
+	{prefix: "AKIA", least: 16, most: 16, upper: true}, {prefix: "ASIA", least: 16, most: 16, upper: true}, {prefix: "AIza", least: 35, most: 35},
+}
+
+func knownToken(run string) bool {
+	switch run[0] {
+	case 's', 'r', 'g', 'x', 'h', 'n', 'p', 'A':
+	default:
+		return false
+	}
+	for _, shape := range tokenShapes {
+		rest, ok := strings.CutPrefix(run, shape.prefix)
+		if !ok || len(rest) < shape.least || shape.most > 0 && len(rest) > shape.most {
+			continue
+		}
+		if shape.plain && strings.ContainsAny(rest, "_-") || shape.upper && strings.ToUpper(rest) != rest || shape.upper && strings.ContainsAny(rest, "_-") {
+			continue
+		}
+		return shape.plain || shape.upper || hasDigit(rest)
+	}
+	return strings.HasPrefix(run, "sk-") && randomPiece(run[len("sk-"):])
+}
+
+// randomPiece reports whether a piece between '-' and '_' is long and mixes
+// letters with digits, which tells a key from words.
+func randomPiece(s string) bool {
+	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '-' || r == '_' }) {
+		if len(piece) >= minToken && hasDigit(piece) && strings.Trim(piece, "0123456789") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
