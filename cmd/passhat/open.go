@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"passhat/ingest"
@@ -87,4 +88,13 @@ func (d *data) close() error {
 // errEmpty says what to do about a store without trials.
 func (a *app) errEmpty(what string) error {
 	return fmt.Errorf("the store %s has no trials to %s: ingest a log first (passhat ingest FILE), name another store by --store, or name a log behind the command", a.storeDir, what)
+}
+
+// wantStore is an error if there is no store: a command that lists or checks
+// one has then been pointed at the wrong place.
+func (a *app) wantStore(what string) error {
+	if _, err := os.Stat(a.storeDir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store %s to %s: passhat ingest FILE makes one (passhat demo an example), --store names another", a.storeDir, what)
+	}
+	return nil
 }

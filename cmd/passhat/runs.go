@@ -28,6 +28,9 @@ func (a *app) printList(ctx context.Context, out *outputFlags, name string) erro
 	if err != nil {
 		return err
 	}
+	if err := a.wantStore("list"); err != nil {
+		return err
+	}
 	d, err := a.open(ctx, nil, nil, sql.Config{})
 	if err != nil {
 		return err

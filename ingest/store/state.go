@@ -159,8 +159,16 @@ func decodeRecord(text []byte) (*Record, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, errors.New("it is no record: " + jsonReason(err))
 	}
-	if r.Version < 1 || r.Version > recordVersion {
-		return nil, fmt.Errorf("its version is %d and this passhat reads up to %d", r.Version, recordVersion)
+	switch {
+	case r.Version > recordVersion:
+		return nil, fmt.Errorf("%w: its version is %d and this passhat reads up to %d: update passhat", ErrNewer, r.Version, recordVersion)
+	case r.Version < 1:
+		return nil, fmt.Errorf("it is no record: its version is %d", r.Version)
+	}
+	switch r.Kind {
+	case KindTrials, KindLabels, KindPrices, KindDrop, KindCompact:
+	default:
+		return nil, fmt.Errorf("it is no record: its kind is %q", r.Kind)
 	}
 	if err := r.checkFiles(); err != nil {
 		return nil, err

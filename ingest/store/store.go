@@ -48,6 +48,8 @@ var (
 	ErrConflict = errors.New("same trial, other verdict")
 	// ErrNotStore says that a directory is something else than a store.
 	ErrNotStore = errors.New("not a passhat store")
+	// ErrNewer says that a newer passhat wrote the store.
+	ErrNewer = errors.New("a newer passhat wrote it")
 )
 
 // Store is a directory of batches. It holds no lock and no open file; its
@@ -98,7 +100,7 @@ func (s *Store) checkDir() error {
 		case dirRecords:
 			return nil
 		case dirTrials, dirTaskRuns, dirLabels, dirPrices, dirRejects, dirRows,
-			dirStaging, dirReports, fileCommitLock, fileLease, fileCompactLock:
+			dirStaging, dirReports, dirDamaged, fileCommitLock, fileLease, fileCompactLock:
 		default:
 			foreign = e.Name()
 		}

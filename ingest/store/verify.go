@@ -24,6 +24,7 @@ type Report struct {
 	Rows     int64 // of trials
 	Bytes    int64
 	Problems []Problem
+	Cause    error // why the records can't be read, nil if they can
 	// Orphans are files that no live record names, relative to the store:
 	// dead or never committed, harmless, swept by a later writer.
 	Orphans []string
@@ -51,6 +52,7 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if err != nil {
 		// What can't be read as records is a fault of the store.
 		rep.Problems = append(rep.Problems, Problem{dirRecords, err.Error()})
+		rep.Cause = err
 		return rep, nil
 	}
 	rep.Records = st.last() - max(st.base-1, 0)

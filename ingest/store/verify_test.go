@@ -130,7 +130,9 @@ func TestForeignRecords(t *testing.T) {
 		{`{"version":1,"number":1,"batch":"b","kind":"trials","files":[{"path":"../../etc/passwd"}]}`, "outside the store"},
 		{`{"version":1,"number":1,"batch":"b","kind":"trials","files":[{"path":"/etc/passwd"}]}`, "outside the store"},
 		{`{"version":9,"number":1,"batch":"b"}`, "version is 9"},
-		{`{"version":1,"number":2,"batch":"b"}`, "it is the record 0000000002-b.json"},
+		{`{"version":1,"number":2,"batch":"b","kind":"drop"}`, "it is the record 0000000002-b.json"},
+		{`{"version":1,"number":1,"batch":"b","kind":"magic"}`, `its kind is "magic"`},
+		{`{"version":0,"number":1,"batch":"b"}`, "its version is 0"},
 		{`{"version":"x"}`, `does not fit "version"`},
 		{`[`, "it is no record"},
 	}
