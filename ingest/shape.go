@@ -85,6 +85,7 @@ func (m *Mapper) resolve(names []string, element bool) *Shape {
 	own := isOwnExport(names)
 	best := map[columnID]int{}
 	rank := map[columnID]uint8{}
+	again := nextSame(names)
 	for i, name := range names {
 		tg := &s.targets[i]
 		tg.json = appendQuoted(nil, []byte(name))
@@ -92,10 +93,10 @@ func (m *Mapper) resolve(names []string, element bool) *Shape {
 		norm := normalName(name)
 		ref, known := namesOf[norm]
 		switch {
-		case slices.Contains(names[i+1:], name):
+		case again[i] > 0:
 			tg.kind = toIgnore
 			if i >= m.base {
-				s.repeated = append(s.repeated, [2]int{i, i + 1 + slices.Index(names[i+1:], name)})
+				s.repeated = append(s.repeated, [2]int{i, again[i]})
 			}
 		case own && slices.Contains(provenance, name):
 			tg.kind = toIgnore
@@ -143,6 +144,17 @@ func (m *Mapper) resolve(names []string, element bool) *Shape {
 		}
 	}
 	return s
+}
+
+// nextSame gives, for each name, the place of the next equal one; 0: there is
+// none. A row may have very many names.
+func nextSame(names []string) []int {
+	next, at := make([]int, len(names)), make(map[string]int, len(names))
+	for i, name := range slices.Backward(names) {
+		next[i] = at[name]
+		at[name] = i
+	}
+	return next
 }
 
 // count finds out whether a row stands for several trials: a list of them, or n
