@@ -11,24 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"passhat/ingest"
 	"passhat/ingest/store"
-	"passhat/reports"
-	"passhat/sql"
 )
-
-// demoReports are what the demo shows, with their flags.
-var demoReports = []struct {
-	name  string
-	flags [][2]string
-}{
-	{"passk", [][2]string{{"k", "1,3,5"}}},
-	{"shapes", [][2]string{{"by", "effort"}, {"where", "effort = 'medium'"}}},
-	{"tasks", [][2]string{{"by", "effort"}, {"where", "effort = 'medium'"}, {"top", "5"}}},
-}
 
 func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo [DIR]",
-		Short: "make a small example history, ingest it, print the main reports, say what to try next",
+		Short: "make a small example history, ingest it, show what it hides and which command uncovers it",
 		Args:  maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "passhat-demo"
@@ -47,7 +35,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	}
 	a.storeDir = filepath.Join(dir, "store")
 	fmt.Fprintf(a.stdout, "%s: the made-up history of a support desk's agent: three runs, five shapes of task, three effort levels, 12 trials of each task.\n"+
-		"Between the second run and the third somebody fixed the retrieval of documents.\n\n", oneLine(filepath.Join(dir, "logs")))
+		"It hides a flaky task, an effort that pays less than it seems, a regression and a wrong grader.\n\n", oneLine(filepath.Join(dir, "logs")))
 	st, err := store.Open(a.storeDir)
 	if err != nil {
 		return err
@@ -57,70 +45,21 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.open(ctx, nil, nil, sql.Config{})
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	if err := a.demoPrint(ctx, d); err != nil {
+	if err := a.tour(ctx); err != nil {
 		return err
 	}
 	name := oneLine(a.storeDir)
 	_, err = fmt.Fprintf(a.stdout, `
 Try next:
   export PASSHAT_STORE=%s
-  passhat report tasks --runs all --by run_id,effort --where "task_id = '%s'"    10 of 12, then 12 of 12 after the fix
+  passhat report weekly -o week.html
   passhat report curve --by effort
-  passhat report passk -k 5 -o passk.xlsx
+  passhat gate last --baseline last
+  passhat shell
   passhat query 'SELECT task_id, pass_hat(passed, 5) AS pass_hat_5 FROM trials GROUP BY task_id ORDER BY pass_hat_5, task_id LIMIT 5'
   passhat report passk YOUR-LOG.jsonl
-`, name, demoFlaky)
+`, name)
 	return err
-}
-
-func (a *app) demoPrint(ctx context.Context, d *data) error {
-	all, err := reports.Load()
-	if err != nil {
-		return err
-	}
-	width, color := a.look()
-	for _, r := range demoReports {
-		rep, err := reports.Find(all, r.name)
-		if err != nil {
-			return err
-		}
-		req := reports.Request{Version: version()}
-		line := "passhat report " + r.name
-		for _, f := range r.flags {
-			if err := req.Set(f[0], f[1]); err != nil {
-				return err
-			}
-			line += demoFlag(f[0], f[1])
-		}
-		fmt.Fprintf(a.stdout, "\n$ %s\n", line)
-		res, err := reports.Run(ctx, d.session, rep, req)
-		if err != nil {
-			return err
-		}
-		opts := reports.WriteOptions{Width: width, Color: color}
-		if w := a.words(); w != nil {
-			opts.Messages = w
-		}
-		if err := reports.Write(a.stdout, "table", res, opts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func demoFlag(name, value string) string {
-	switch name {
-	case "k":
-		return " -k " + value
-	case "where":
-		return fmt.Sprintf(` --where "%s"`, value)
-	}
-	return " --" + name + " " + value
 }
 
 // writeDemo writes the demo's logs into dir/logs and returns their paths. A

@@ -12,6 +12,12 @@ import (
 // demoFlaky is the task that passes 10 of its 12 trials until it is fixed.
 const demoFlaky = "retrieve_policy_document"
 
+// demoUngradable is the task whose grader is wrong: no trial ever passes.
+const demoUngradable = "check_coverage_map"
+
+// demoBroken is the shape whose tasks the last run's change broke.
+const demoBroken = "writes_state"
+
 // demoTrials is how many trials each task gets at each effort.
 const demoTrials = 12
 
@@ -43,11 +49,11 @@ type demoShape struct {
 }
 
 var demoShapes = []demoShape{
-	{"lookup", "read_only", []string{demoFlaky, "find_order_status", "find_opening_hours", "find_warranty_terms"}, [3]float64{0.97, 0.985, 0.99}, 0.3, 3},
-	{"multi_step", "read_only", []string{"compare_two_tariffs", "trace_lost_parcel", "explain_invoice", "plan_visit"}, [3]float64{0.80, 0.88, 0.92}, 0.9, 9},
-	{"writes_state", "high_risk_write", []string{"cancel_subscription", "refund_order", "change_address", "merge_accounts"}, [3]float64{0.72, 0.84, 0.86}, 1.1, 7},
-	{"long_horizon", "high_risk_write", []string{"move_household", "migrate_contract", "settle_dispute", "close_estate"}, [3]float64{0.35, 0.55, 0.62}, 1.6, 24},
-	{"needs_tool", "read_only", []string{"compute_late_fee", "convert_currency", "check_coverage_map", "estimate_delivery"}, [3]float64{0.82, 0.93, 0.94}, 0.7, 5},
+	{"lookup", "read_only", []string{demoFlaky, "find_order_status", "find_opening_hours", "find_warranty_terms"}, [3]float64{0.97, 0.99, 0.93}, 0.3, 3},
+	{"multi_step", "read_only", []string{"compare_two_tariffs", "trace_lost_parcel", "explain_invoice", "plan_visit"}, [3]float64{0.90, 0.97, 0.92}, 0.6, 9},
+	{"writes_state", "high_risk_write", []string{"cancel_subscription", "refund_order", "change_address", "merge_accounts"}, [3]float64{0.92, 0.985, 0.93}, 0.6, 7},
+	{"long_horizon", "high_risk_write", []string{"move_household", "migrate_contract", "settle_dispute", "close_estate"}, [3]float64{0.10, 0.15, 0.62}, 0.8, 24},
+	{"needs_tool", "read_only", []string{"compute_late_fee", "convert_currency", demoUngradable, "estimate_delivery"}, [3]float64{0.90, 0.97, 0.90}, 0.5, 5},
 }
 
 var demoEfforts = [3]string{"low", "medium", "high"}
@@ -94,7 +100,11 @@ func (r demoRun) log() []byte {
 			ease := shape.spread * rand.New(rand.NewPCG(uint64(s), uint64(t))).NormFloat64()
 			for e := range demoEfforts {
 				rng := rand.New(rand.NewPCG(uint64(r.start.Unix()), uint64(1000*s+10*t+e)))
-				passes := r.verdicts(task, logistic(logit(shape.rate[e])+ease), rng)
+				p := logistic(logit(shape.rate[e]) + ease)
+				if r.fixed && shape.name == demoBroken {
+					p *= 0.55
+				}
+				passes := r.verdicts(task, p, rng)
 				for i, passed := range passes {
 					tr := r.trial(shape, task, e, i, passed, n, rng)
 					if n%211 == 117 && n/211 < r.lost {
@@ -114,7 +124,7 @@ func (r demoRun) log() []byte {
 func (r demoRun) verdicts(task string, p float64, rng *rand.Rand) [demoTrials]bool {
 	var passes [demoTrials]bool
 	for i := range passes {
-		passes[i] = task == demoFlaky || rng.Float64() < p
+		passes[i] = task != demoUngradable && (rng.Float64() < p || task == demoFlaky)
 	}
 	if task == demoFlaky && !r.fixed {
 		first := rng.IntN(demoTrials)
@@ -147,8 +157,11 @@ func (r demoRun) trial(shape demoShape, task string, e, i int, passed bool, n in
 // demoFailure names what went wrong in some of the failed trials; in the others
 // the agent simply ended in a wrong state.
 func demoFailure(task string, rng *rand.Rand) (kind, text string) {
-	if task == demoFlaky {
+	switch task {
+	case demoFlaky:
 		return "tool", "search returned an outdated version of the document"
+	case demoUngradable:
+		return "", "" // a grader that is wrong sees a wrong answer, not an error
 	}
 	switch x := rng.Float64(); {
 	case x < 0.15:
