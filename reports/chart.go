@@ -13,11 +13,13 @@ import (
 const (
 	// chartBars is how many categories of bars one picture holds.
 	chartBars = 60
-	// chartPoints is how many points of lines it holds.
+	// chartPoints is how many points of a line it holds.
 	chartPoints = 4000
 	// chartSeries is how many series it holds, which is how many colours there
 	// are that everyone can tell apart.
 	chartSeries = 8
+	// chartHeld is how many points are held to choose from.
+	chartHeld = 400_000
 	// chartLabel is how many cells of a name a label shows.
 	chartLabel = 34
 )
@@ -34,27 +36,43 @@ type chartData struct {
 	time    bool
 	percent bool
 	whisker bool // some point has an interval
+	foot    []string
 
 	cats    []string // labels along x, unless numeric
-	byName  map[string][]int
+	most    int      // bars that share a category, at most
 	series  []*chartLine
-	rows    int // rows with something to show
-	left    int // rows that had no room
-	noRoom  int // of those, rows of series beyond the last
+	byName  map[string]*chartLine
+	held    int  // points, of all series
+	seen    int  // rows
+	rows    int  // rows with something to show
+	left    int  // rows beyond what is held
+	more    bool // whether further rows were not looked at
+	catsAll int  // categories that there would be with room for all
+	all     int  // series that there would be
 	columns chartColumns
 }
 
 // chartColumns are places in a row; -1 is none.
 type chartColumns struct {
-	x, series, lower, upper int
-	y, groups               []int
-	cols                    []Column
+	x, series, lower, upper, weight int
+	y, groups                       []int
+	cols                            []Column
 }
 
 // chartLine is one series: what shares a colour.
 type chartLine struct {
 	name   string
-	points []chartPoint
+	weight float64 // trials that it rests on, or rows
+	found  []chartFound
+	points []chartPoint // what is drawn, once finished
+	used   map[string]int
+}
+
+// chartFound is a point as it was read, before there are places for names.
+type chartFound struct {
+	seq   int // of the row
+	label string
+	chartPoint
 }
 
 // chartPoint is one value, with its interval where lo and hi are numbers.
@@ -76,8 +94,13 @@ func newChart(sec *Section, stamp *Stamp) (*chartData, string) {
 	at := func(name string) int {
 		return slices.IndexFunc(sec.Columns, func(c Column) bool { return name != "" && c.Name == name })
 	}
-	d := &chartData{spec: spec, title: cmp.Or(spec.Title, sec.Heading), byName: map[string][]int{}}
-	d.columns = chartColumns{x: at(spec.X), series: at(spec.Series), lower: at(spec.Lower), upper: at(spec.Upper), cols: sec.Columns}
+	d := &chartData{spec: spec, title: cmp.Or(spec.Title, sec.Heading), byName: map[string]*chartLine{}}
+	d.columns = chartColumns{x: at(spec.X), series: at(spec.Series), lower: at(spec.Lower), upper: at(spec.Upper), weight: -1, cols: sec.Columns}
+	for _, name := range []string{"trials", "n", "count", "tasks"} {
+		if i := at(name); i >= 0 && d.columns.weight < 0 && sec.Columns[i].Kind == Int {
+			d.columns.weight = i
+		}
+	}
 	if d.columns.x < 0 {
 		return nil, fmt.Sprintf("section %s has no column %s, which its chart is by", sec.Name, spec.X)
 	}
@@ -93,7 +116,8 @@ func newChart(sec *Section, stamp *Stamp) (*chartData, string) {
 		}
 	}
 	for i, c := range sec.Columns {
-		if c.Group && i != d.columns.x && d.columns.series < 0 {
+		// A configuration along x names the groups already.
+		if c.Group && i != d.columns.x && d.columns.series < 0 && spec.X != "configuration" {
 			d.columns.groups = append(d.columns.groups, i)
 		}
 	}
@@ -124,7 +148,14 @@ func pretty(name string) string {
 	case "task_id":
 		return "task"
 	}
-	return visible(strings.ReplaceAll(name, "_", " "))
+	text := visible(strings.ReplaceAll(name, "_", " "))
+	switch {
+	case strings.HasPrefix(strings.TrimPrefix(name, "d_"), "cost") && !strings.HasSuffix(name, "_share"):
+		text += ", $"
+	case strings.HasSuffix(name, "_s"):
+		text = strings.TrimSuffix(text, " s") + ", s"
+	}
+	return text
 }
 
 // add takes in a row.
@@ -134,39 +165,26 @@ func (d *chartData) add(row []any) {
 	if !ok {
 		return
 	}
-	if d.rows >= chartPoints {
+	d.seen++
+	if d.held+len(c.y) > chartHeld {
 		d.left++
 		return
 	}
-	shown := false
+	weight := 1.0
+	if c.weight >= 0 {
+		weight = max(number(row[c.weight]), 0)
+	}
 	for i, at := range c.y {
 		p := chartPoint{x: x, y: number(row[at]), lo: math.NaN(), hi: math.NaN()}
 		if i == 0 && c.lower >= 0 && c.upper >= 0 {
 			p.lo, p.hi = number(row[c.lower]), number(row[c.upper])
 		}
 		line := d.line(d.seriesOf(row, i))
-		if line == nil {
-			d.left++
-			d.noRoom++
-			return
+		if weight > 0 {
+			line.weight += weight
 		}
-		if !d.numeric {
-			at := d.category(line, label)
-			if at < 0 {
-				d.left++
-				return
-			}
-			p.x = float64(at)
-		}
-		if math.IsNaN(p.y) || math.IsInf(p.y, 0) {
-			continue
-		}
-		shown = true
-		d.whisker = d.whisker || p.interval()
-		line.points = append(line.points, p)
-	}
-	if shown {
-		d.rows++
+		line.found = append(line.found, chartFound{d.seen, label, p})
+		d.held++
 	}
 }
 
@@ -195,26 +213,6 @@ func (d *chartData) xOf(row []any) (x float64, label string, ok bool) {
 	return 0, label, true
 }
 
-// category is the index of a label in a series: the first of that name that the
-// series does not fill yet, so that two rows of one name don't hide each other.
-// It is -1 where a new one would find no room.
-func (d *chartData) category(line *chartLine, label string) int {
-	taken := func(i int) bool {
-		return slices.ContainsFunc(line.points, func(p chartPoint) bool { return p.x == float64(i) })
-	}
-	for _, i := range d.byName[label] {
-		if !taken(i) {
-			return i
-		}
-	}
-	if d.spec.Type == "bar" && len(d.cats) >= chartBars {
-		return -1
-	}
-	d.byName[label] = append(d.byName[label], len(d.cats))
-	d.cats = append(d.cats, label)
-	return len(d.cats) - 1
-}
-
 // seriesOf names the series of a row's i-th y.
 func (d *chartData) seriesOf(row []any, i int) string {
 	var parts []string
@@ -236,55 +234,17 @@ func (d *chartData) seriesOf(row []any, i int) string {
 }
 
 func (d *chartData) line(name string) *chartLine {
-	for _, l := range d.series {
-		if l.name == name {
-			return l
-		}
+	l := d.byName[name]
+	if l == nil {
+		l = &chartLine{name: name, used: map[string]int{}}
+		d.byName[name] = l
+		d.series = append(d.series, l)
 	}
-	if len(d.series) == chartSeries {
-		return nil
-	}
-	d.series = append(d.series, &chartLine{name: name})
-	return d.series[len(d.series)-1]
-}
-
-// finish puts lines in order of x and takes from the series' names the parts
-// that all have.
-func (d *chartData) finish() {
-	names := make([][]string, len(d.series))
-	for i, l := range d.series {
-		names[i] = strings.Split(l.name, "\x1f")
-	}
-	for i, l := range d.series {
-		var keep []string
-		for j, part := range names[i] {
-			if slices.ContainsFunc(names, func(o []string) bool { return o[j] != part }) {
-				keep = append(keep, part)
-			}
-		}
-		l.name = strings.Join(keep, " · ")
-		slices.SortStableFunc(l.points, func(a, b chartPoint) int { return cmp.Compare(a.x, b.x) })
-	}
+	return l
 }
 
 // empty says that there is nothing to draw.
 func (d *chartData) empty() bool { return d.rows == 0 }
-
-// notes say what the picture leaves out.
-func (d *chartData) notes() []string {
-	var out []string
-	if d.left > 0 {
-		what := fmt.Sprintf("the first %d rows", d.rows)
-		if d.spec.Type == "bar" {
-			what = fmt.Sprintf("the first %d", len(d.cats))
-		}
-		if d.noRoom > 0 {
-			what = fmt.Sprintf("the first %d series", chartSeries)
-		}
-		out = append(out, "the chart shows "+what+"; the table has all")
-	}
-	return out
-}
 
 // number is a cell as a float64, NaN where it is none.
 func number(v any) float64 {

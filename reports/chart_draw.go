@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -26,7 +27,7 @@ type picture struct {
 	*chartData
 	text    chartText
 	label   func(string) string // a name as the picture shows it
-	spell   bool                // scripts that the carried fonts lack stand as code points
+	spell   bool                // what the carried fonts lack stands as code points
 	flat    bool                // bars lie, so that long names have room
 	low, up float64             // ends of the axis of values
 	svg     *svgCanvas          // that it is drawn on, if it is
@@ -35,12 +36,9 @@ type picture struct {
 func (d *chartData) picture(spell bool) *picture {
 	p := &picture{chartData: d, text: newChartText(), spell: spell}
 	p.label = func(s string) string {
-		s = cut(visible(cutBytes(s, tableCellBytes)), chartLabel)
-		if spell {
-			s = p.text.spelled(s)
-		}
-		return s
+		return p.fit(s, chartLabel)
 	}
+	p.text.dots = spell
 	p.low, p.up = d.valueRange()
 	if d.spec.Type == "bar" {
 		slot := vg.Length(chartWidth-70) / vg.Length(max(1, len(d.cats)))
@@ -58,7 +56,7 @@ func (d *chartData) drawSVG() []byte {
 	c := newSVG(chartWidth, p.height())
 	p.svg, p.text.svg = c, c
 	p.draw(c)
-	return c.document(cmp.Or(d.title, d.name, d.yLabel))
+	return c.document(cmp.Or(d.title, d.name, d.yLabel), d.foot)
 }
 
 // drawPNG gives the picture as PNG.
@@ -67,8 +65,10 @@ func (d *chartData) drawPNG() ([]byte, error) {
 	c := vgimg.NewWith(vgimg.UseWH(chartWidth, p.height()), vgimg.UseDPI(chartDPI))
 	p.draw(c)
 	var b bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&b)
-	return b.Bytes(), err
+	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&b); err != nil {
+		return nil, err
+	}
+	return pngText(b.Bytes(), "Description", strings.Join(append([]string{cmp.Or(d.title, d.name, d.yLabel)}, d.foot...), "\n")), nil
 }
 
 // valueRange is what the axis of values spans: what the header says, the whole
@@ -113,7 +113,7 @@ func (p *picture) height() vg.Length {
 	if p.flat {
 		h = 60 + vg.Length(len(p.cats))*max(13, 8*vg.Length(len(p.series))+5)
 	}
-	return h + p.headHeight()
+	return h + p.headHeight() + p.footHeight()
 }
 
 func (p *picture) draw(c vg.CanvasSizer) {
@@ -122,6 +122,7 @@ func (p *picture) draw(c vg.CanvasSizer) {
 	dc.Fill(dc.Rectangle.Path())
 	dc = draw.Crop(dc, chartMargin, -chartMargin-4, chartMargin, -chartMargin)
 	dc.Max.Y -= p.head(dc)
+	dc.Min.Y += p.footer(dc)
 	pl := newPlot(p.text)
 	if p.spec.Type == "bar" {
 		p.bars(pl)
@@ -193,7 +194,7 @@ func (p *picture) lines(pl *plot.Plot) {
 		pl.X.Min, pl.X.Max = low-pad, up+pad
 		pl.X.Tick.Marker = timeTicks(low, up)
 	default:
-		pad := (up - low) * 0.03
+		pad := (up - low) * 0.05
 		if pad == 0 {
 			pad = max(math.Abs(up)*0.1, 0.5)
 		}

@@ -1,8 +1,10 @@
 package reports
 
 import (
+	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +23,10 @@ func (p *picture) head(c draw.Canvas) vg.Length {
 		c.FillText(title, vg.Point{X: c.Min.X, Y: y - 8}, p.fit(p.title, 90))
 		y -= 20
 	}
+	for _, line := range p.under() {
+		c.FillText(p.text.style(9, chartMuted), vg.Point{X: c.Min.X, Y: y - 6}, line)
+		y -= 14
+	}
 	for _, row := range p.legend() {
 		x := c.Min.X
 		for _, item := range row {
@@ -33,17 +39,83 @@ func (p *picture) head(c draw.Canvas) vg.Length {
 	return c.Max.Y - y + 6
 }
 
-// fit shortens a title to so many cells.
+// under is what stands below the title: what the picture leaves out.
+func (p *picture) under() []string { return p.broken(p.notes(), 9) }
+
+// footLines is what stands at the foot: the configuration, warnings, and how
+// names are to be read that no carried font can show.
+func (p *picture) footLines() []string {
+	foot := p.foot
+	if len(foot) > chartFoot {
+		foot = append(slices.Clone(foot[:chartFoot]), fmt.Sprintf("and %s", plural(int64(len(foot)-chartFoot), "further warning")))
+	}
+	if p.spell && slices.ContainsFunc(p.names(), func(s string) bool {
+		return strings.Contains(p.text.spelled(visible(s)), `\u`) && !strings.Contains(visible(s), `\u`)
+	}) {
+		foot = append(slices.Clone(foot), spelledNote)
+	}
+	return p.broken(foot, 8)
+}
+
+// names are the texts of logs in the picture.
+func (d *chartData) names() []string {
+	out := append([]string{d.title}, d.cats...)
+	for _, l := range d.series {
+		out = append(out, l.name)
+	}
+	return out
+}
+
+func (p *picture) footHeight() vg.Length {
+	if n := len(p.footLines()); n > 0 {
+		return 12*vg.Length(n) + 8
+	}
+	return 0
+}
+
+// footer draws what stands at the foot and gives its height.
+func (p *picture) footer(c draw.Canvas) vg.Length {
+	lines := p.footLines()
+	for i, line := range lines {
+		c.FillText(p.text.style(8, chartMuted), vg.Point{X: c.Min.X, Y: c.Min.Y + 12*vg.Length(len(lines)-i) - 6}, line)
+	}
+	return p.footHeight()
+}
+
+// broken breaks sentences to the picture's width, three lines each at most.
+func (p *picture) broken(list []string, size float64) []string {
+	var out []string
+	for _, s := range list {
+		line, n := "", 0
+		for _, word := range strings.Fields(p.fit(s, 400)) {
+			if line != "" && p.text.width(line+" "+word, chartFont(size)) > chartWidth-2*chartMargin-8 {
+				out, line, n = append(out, line), "", n+1
+				if n == 3 {
+					out[len(out)-1] += " …"
+					break
+				}
+			}
+			line = strings.TrimSpace(line + " " + word)
+		}
+		if line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// fit shortens a text to so many cells and, in a picture of dots, brings it into
+// the order and the forms in which it is drawn.
 func (p *picture) fit(s string, n int) string {
 	short := cut(visible(cutBytes(s, tableCellBytes)), n)
 	if p.spell {
-		short = p.text.spelled(short)
+		short = p.text.spelled(shaped(short))
 	}
 	return short
 }
 
 func (p *picture) headHeight() vg.Length {
-	h := 15 * vg.Length(len(p.legend()))
+	h := 15*vg.Length(len(p.legend())) + 14*vg.Length(len(p.under()))
 	if p.title != "" {
 		h += 20
 	}
@@ -164,10 +236,23 @@ type barPlot struct {
 	series int
 }
 
+// side is where a bar stands among those of its name, in bars from the middle.
+func (b barPlot) side(x float64) float64 {
+	before, all := 0, 0
+	for i, l := range b.picture.series {
+		if slices.ContainsFunc(l.points, func(p chartPoint) bool { return p.x == x }) {
+			all++
+			if i < b.series {
+				before++
+			}
+		}
+	}
+	return float64(before) - float64(all-1)/2
+}
+
 func (b barPlot) Plot(c draw.Canvas, pl *plot.Plot) {
 	trX, trY := pl.Transforms(&c)
-	n := float64(len(b.picture.series))
-	half := 0.4 / n
+	half := 0.4 / float64(max(1, b.most))
 	point := func(along, value float64) vg.Point {
 		if b.flat {
 			return vg.Point{X: trX(value), Y: trY(along)}
@@ -175,7 +260,7 @@ func (b barPlot) Plot(c draw.Canvas, pl *plot.Plot) {
 		return vg.Point{X: trX(along), Y: trY(value)}
 	}
 	for _, pt := range b.picture.series[b.series].points {
-		off := (float64(b.series) - (n-1)/2) * 2 * half
+		off := b.side(pt.x) * 2 * half
 		if b.flat {
 			off = -off
 		}

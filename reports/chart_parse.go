@@ -43,6 +43,10 @@ func (c *Chart) set(key, value string, ok bool) error {
 	if ok && key == "range" {
 		return c.setRange(value)
 	}
+	if ok && key == "order" && reColumn.MatchString(value) {
+		c.Order = strings.ReplaceAll(value, "_", " ")
+		return nil
+	}
 	if !ok || !reColumn.MatchString(value) {
 		return fmt.Errorf("column=name is wanted")
 	}
@@ -62,7 +66,7 @@ func (c *Chart) set(key, value string, ok bool) error {
 	case "series":
 		c.Series = value
 	default:
-		return fmt.Errorf("unknown key %q; there are x, y, lower, upper, series, range, title", key)
+		return fmt.Errorf("unknown key %q; there are x, y, lower, upper, series, order, range, title", key)
 	}
 	return nil
 }

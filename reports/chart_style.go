@@ -24,6 +24,12 @@ var chartColors = []color.NRGBA{
 	{0xf0, 0xe4, 0x42, 0xff}, // yellow
 }
 
+const (
+	// chartFoot is how many sentences the foot of a picture holds.
+	chartFoot   = 4
+	spelledNote = `\u… is the code point of a character that this picture has no font for; chart.svg shows it`
+)
+
 var (
 	chartInk   = color.NRGBA{0x22, 0x22, 0x22, 0xff}
 	chartMuted = color.NRGBA{0x55, 0x55, 0x55, 0xff}

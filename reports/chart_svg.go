@@ -226,11 +226,14 @@ func svgText(s string) string {
 }
 
 // document is the picture as SVG; without a paper it is to stand in a page.
-func (c *svgCanvas) document(label string) []byte {
+func (c *svgCanvas) document(label string, about []string) []byte {
 	var b bytes.Buffer
 	w, h := svgNumber(float64(c.w)), svgNumber(float64(c.h))
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" role="img" aria-label="%s" font-family="%s">`+"\n",
 		w, h, w, h, svgText(label), svgFonts)
+	if len(about) > 0 {
+		b.WriteString("<desc>" + svgText(strings.Join(about, " · ")) + "</desc>\n")
+	}
 	b.Write(c.body.Bytes())
 	b.WriteString("</svg>\n")
 	return b.Bytes()

@@ -108,9 +108,9 @@ func TestChartGolden(t *testing.T) {
 			[]string{"k 1 · pass^k: 70.00 % (60.00 % to 80.00 %)", "k 3 · pass^k: 48.00 %"}},
 		"effort": {[]string{"By effort", "alpha-1", "测试模型", "90 % interval", "effort", "mean", "low", "high"},
 			[]string{"high · alpha-1: 70.00 % (55.00 % to 82.00 %)", "low · 测试模型: 0.00 % (0.00 % to 12.00 %)"}},
-		"tasks": {[]string{"a task of a name that is longer t…", "مهمة اختبار", "<b>&\"'", "—", "-1", "0", "2", "d cost", "task"},
+		"tasks": {[]string{"a task of a name that is longer t…", "مهمة اختبار", "<b>&\"'", "—", "-1", "0", "2", "d cost, $", "task"},
 			[]string{"a task of a name that is longer than any label may be: -1.5000"}},
-		"nights": {[]string{"bank", "shop", "0", "10", "night", "cost"}, []string{"2026-11-09 · bank: 12.0000"}},
+		"nights": {[]string{"bank", "shop", "0", "10", "night", "cost, $"}, []string{"2026-11-09 · bank: 12.0000"}},
 		"weeks":  {[]string{"2026-W45", "2026-W48", "week", "rate", "40 %"}, []string{"2026-W46: 75.00 %"}},
 	}
 	for section, w := range want {
@@ -136,15 +136,30 @@ func TestChartGolden(t *testing.T) {
 	}
 }
 
-// The picture of dots spells what it has no font for, and says so.
+// The picture of dots spells what it has no font for, and says so; Chinese and
+// Arabic it can write.
 func TestChartPNGSpells(t *testing.T) {
-	var b, msg bytes.Buffer
-	if err := reports.Write(&b, "chart.png", pictured(), reports.WriteOptions{Section: "tasks", Messages: &msg}); err != nil {
-		t.Fatal(err)
+	of := func(name string) (picture []byte, said string) {
+		var b, msg bytes.Buffer
+		res := &reports.Result{Name: "r", Sections: []reports.Section{{Name: "tasks", Heading: "Tasks", Chart: &reports.Chart{Type: "bar", X: "task_id", Y: "cost"},
+			Columns: []reports.Column{textCol("task_id"), floatCol("cost")}, Rows: rowsOf([]any{name, 0.5})}}}
+		if err := reports.Write(&b, "chart.png", res, reports.WriteOptions{Messages: &msg}); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes(), msg.String()
 	}
-	if !strings.Contains(msg.String(), "written there as code points") {
-		t.Errorf("messages %q do not say that names are spelled", msg.String())
+	seen := map[string]bool{}
+	for name, spelled := range map[string]bool{"测试任务": false, "测试任劳": false, "مهمة اختبار": false, "작업": false, "งาน": true, "👩": true, "refund": false} {
+		picture, said := of(name)
+		if strings.Contains(said, "code point") != spelled {
+			t.Errorf("%s: messages %q, spelled is to be %v", name, said, spelled)
+		}
+		if seen[string(picture)] {
+			t.Errorf("%s gives the same picture as another name", name)
+		}
+		seen[string(picture)] = true
 	}
+	b := bytes.NewBuffer(draw(t, "chart.png", "tasks", pictured()))
 	if bytes.Equal(b.Bytes(), draw(t, "chart.png", "weeks", pictured())) {
 		t.Error("two charts give the same picture")
 	}

@@ -29,6 +29,7 @@ type chartText struct {
 	text.Plain
 	faces *faceCache
 	svg   *svgCanvas // that it draws on, if it does
+	dots  bool       // glyphs that the carried font lacks are set in dots
 }
 
 // faceCache holds what looking for a glyph needs; one chart, one goroutine.
@@ -44,8 +45,8 @@ func (t chartText) has(face font.Face, r rune) bool {
 	return err == nil && i != 0
 }
 
-// width measures text; a rune that the font lacks counts as half a line's
-// height, or a whole one if it is wide.
+// width measures text; a rune that the font lacks has the width of its dots or
+// counts as half a line's height, or a whole one if it is wide.
 func (t chartText) width(s string, f font.Font) vg.Length {
 	face := t.Fonts.Lookup(f, f.Size)
 	known := strings.Map(func(r rune) rune {
@@ -56,7 +57,12 @@ func (t chartText) width(s string, f font.Font) vg.Length {
 	}, s)
 	w := face.Width(known)
 	for _, r := range s {
-		if !t.has(face, r) {
+		if t.has(face, r) {
+			continue
+		}
+		if advance, ok := dotAdvance(r); t.dots && ok {
+			w += f.Size * advance
+		} else {
 			w += f.Size * vg.Length(cells.RuneWidth(r)) / 2
 		}
 	}
@@ -90,16 +96,46 @@ func (t chartText) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
 	} else {
 		pt.X += vg.Length(sty.XAlign) * t.width(s, sty.Font)
 	}
-	c.FillString(face, pt, s)
+	if !t.dots {
+		c.FillString(face, pt, s)
+		return
+	}
+	for _, part := range t.parts(face, s) {
+		if part.dots {
+			drawDots(c, pt, sty.Font.Size, part.text)
+		} else {
+			c.FillString(face, pt, part.text)
+		}
+		pt.X += t.width(part.text, sty.Font)
+	}
 }
 
-// spelled writes what the carried font lacks as code points: a picture of dots
+// textPart is a stretch of text in one font.
+type textPart struct {
+	text string
+	dots bool
+}
+
+func (t chartText) parts(face font.Face, s string) []textPart {
+	var out []textPart
+	for _, r := range s {
+		dots := !t.has(face, r)
+		if n := len(out); n > 0 && out[n-1].dots == dots {
+			out[n-1].text += string(r)
+		} else {
+			out = append(out, textPart{string(r), dots})
+		}
+	}
+	return out
+}
+
+// spelled writes what the carried fonts lack as code points: a picture of dots
 // can't ask the reader's fonts for it, and an empty box tells no names apart.
 func (t chartText) spelled(s string) string {
 	face := t.Fonts.Lookup(chartFont(9), 9)
 	var b strings.Builder
 	for _, r := range s {
-		if t.has(face, r) {
+		if _, ok := dotAdvance(r); ok || t.has(face, r) {
 			b.WriteRune(r)
 		} else {
 			fmt.Fprintf(&b, `\u%04x`, r)

@@ -2,7 +2,9 @@ package reports
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 )
@@ -47,7 +49,14 @@ func alone(res *Result, opts WriteOptions) (*chartData, error) {
 		return nil, fmt.Errorf("drawing the chart of section %s: no row has a value of %s", sec.Name, d.spec.Y)
 	}
 	for _, s := range d.notes() {
-		opts.warn(s)
+		opts.warn("the chart shows " + s)
+	}
+	// A picture goes its own way: it takes along what it is of.
+	if res.Stamp != nil {
+		d.foot = append(d.foot, configLine(res.Stamp.Configuration)+" · policy "+res.Stamp.Policy)
+	}
+	for _, s := range res.Warnings {
+		d.foot = append(d.foot, "warning: "+s)
 	}
 	return d, nil
 }
@@ -63,8 +72,8 @@ func writeChartSVG(w *bufio.Writer, res *Result, opts WriteOptions) error {
 	return err
 }
 
-// writeChartPNG writes one chart as a picture of dots, 192 an inch. Names in
-// scripts that the program has no font for stand as code points.
+// writeChartPNG writes one chart as a picture of dots, 192 an inch. Characters
+// that the program has no font for stand as code points.
 func writeChartPNG(w *bufio.Writer, res *Result, opts WriteOptions) error {
 	d, err := alone(res, opts)
 	if err != nil {
@@ -74,9 +83,25 @@ func writeChartPNG(w *bufio.Writer, res *Result, opts WriteOptions) error {
 	if err != nil {
 		return fmt.Errorf("drawing the chart: %w", err)
 	}
-	if t := newChartText(); slices.ContainsFunc(d.cats, func(s string) bool { return t.spelled(visible(s)) != visible(s) }) {
-		opts.warn("the chart has names in scripts that chart.png has no font for, written there as code points; chart.svg shows them")
+	if t := newChartText(); slices.ContainsFunc(d.names(), func(s string) bool { return t.spelled(shaped(visible(s))) != shaped(visible(s)) }) {
+		opts.warn("the chart: " + spelledNote)
 	}
 	_, err = w.Write(b)
 	return err
+}
+
+// pngText puts a text into a PNG, before its first data. Latin-1 does not hold
+// every name, so it is an iTXt chunk.
+func pngText(png []byte, key, text string) []byte {
+	const head = 8 + 25 // signature and IHDR
+	if len(png) < head {
+		return png
+	}
+	data := append([]byte("iTXt"+key), 0, 0, 0, 0, 0)
+	data = append(data, strings.ToValidUTF8(text, "\uFFFD")...)
+	out := append([]byte(nil), png[:head]...)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(data)-4))
+	out = append(out, data...)
+	out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(data))
+	return append(out, png[head:]...)
 }

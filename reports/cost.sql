@@ -8,10 +8,10 @@
 -- param: top   how many of the dearest tasks to show, 0 for all
 -- handles: bounds
 -- section: cost Per group
--- chart: bar x=label y=cost_per_pass
+-- chart: bar x=configuration y=cost_per_pass title=What a pass costs
 -- hide: group_no
 -- when bounds: pass_hat_k_low pass_hat_k_high
--- wide: label cost_known total_cost reasoning_tokens p50 p99 ttft_p50
+-- wide: configuration cost_known total_cost reasoning_tokens p50 p99 ttft_p50
 -- quiet: input_tokens output_tokens cost_per_trial cost_per_pass cost_per_k_passes p50 p95 p99 ttft_p50 reasoning_tokens turns
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, bool_and(in_every_run) AS in_every_run,
@@ -32,7 +32,7 @@ trial AS (
 		quantile_cont(duration_s, 0.5) AS p50, quantile_cont(duration_s, 0.95) AS p95, quantile_cont(duration_s, 0.99) AS p99, quantile_cont(ttft_s, 0.5) AS ttft_p50
 	FROM selected GROUP BY group_no
 )
-SELECT unnest(g.grp), l.group_no, coalesce(nullif(g.label, ''), 'all') AS label, l.trials, l.pass_1, l.k, l.hat AS pass_hat_k, l.hat AS pass_hat_k_low, l.high AS pass_hat_k_high, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.turns,
+SELECT unnest(g.grp), l.group_no, coalesce(nullif(g.label, ''), 'all') AS configuration, l.trials, l.pass_1, l.k, l.hat AS pass_hat_k, l.hat AS pass_hat_k_low, l.high AS pass_hat_k_high, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.turns,
 	l.cost / nullif(l.cost_n, 0) AS cost_per_trial, l.cost / nullif(l.cost_n, 0) * l.trials / nullif(l.passes, 0) AS cost_per_pass, l.k * l.cost / nullif(l.cost_n, 0) / nullif(l.hat, 0) AS cost_per_k_passes,
 	l.cost_n AS cost_known, l.cost AS total_cost, t.p50, t.p95, t.p99, t.ttft_p50
 FROM listed AS l JOIN selected_groups AS g ON g.group_no = l.group_no LEFT JOIN trial AS t ON t.group_no = l.group_no

@@ -65,9 +65,11 @@ WITH binned AS (
 	SELECT group_no, CASE WHEN c IN (0, n) THEN 0 ELSE least(floor(flakiness(c, n) * 5), 4)::INTEGER + 1 END AS place, count(*) AS tasks
 	FROM flaky_tasks WHERE n > 1 GROUP BY group_no, CASE WHEN c IN (0, n) THEN 0 ELSE least(floor(flakiness(c, n) * 5), 4)::INTEGER + 1 END
 )
-SELECT unnest(g.grp), coalesce(nullif(g.label, ''), 'all') AS configuration, CASE place WHEN 0 THEN 'none seen' WHEN 1 THEN 'over 0' ELSE printf('%.1f and over', (place - 1) / 5) END AS flakiness, place, tasks
-FROM binned AS b JOIN selected_groups AS g ON g.group_no = b.group_no
-ORDER BY b.group_no, place
+-- Every class in every group, those of no task too: a gap is part of the picture.
+SELECT unnest(g.grp), coalesce(nullif(g.label, ''), 'all') AS configuration, CASE p.place WHEN 0 THEN 'none seen' WHEN 1 THEN 'over 0' ELSE printf('%.1f and over', (p.place - 1) / 5) END AS flakiness, p.place, coalesce(b.tasks, 0) AS tasks
+FROM (SELECT DISTINCT group_no FROM binned) AS a JOIN selected_groups AS g ON g.group_no = a.group_no CROSS JOIN (SELECT unnest(range(6))::INTEGER AS place) AS p
+LEFT JOIN binned AS b ON b.group_no = a.group_no AND b.place = p.place
+ORDER BY a.group_no, p.place
 -- foot:
 SELECT line FROM (VALUES
 	(1, 'passhat report attribute SOURCE    what one changed setting does to flakiness'),

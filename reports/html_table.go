@@ -75,7 +75,9 @@ func (t *htmlTable) write() error {
 func (t *htmlTable) start(rows [][]any) error {
 	h := &t.head
 	h.Notes = visibleAll(t.sec.Notes)
-	t.chart(rows)
+	if err := t.chart(rows); err != nil {
+		return err
+	}
 	t.key = -1
 	wide := 0
 	for i := range t.sec.Columns {
@@ -114,29 +116,32 @@ func (t *htmlTable) start(rows [][]any) error {
 }
 
 // chart draws the section's chart of the rows read so far.
-func (t *htmlTable) chart(rows [][]any) {
+func (t *htmlTable) chart(rows [][]any) error {
 	d, lacks := newChart(t.sec, t.stamp)
 	if d == nil {
 		if lacks != "" {
 			t.head.ChartNotes = []string{visible(lacks)}
 		}
-		return
+		return nil
 	}
-	for _, row := range rows {
-		d.add(row)
+	if t.sec.Buffered {
+		if err := readChart(t.sec, d); err != nil {
+			return err
+		}
+	} else {
+		for _, row := range rows {
+			d.add(row)
+		}
+		d.more = len(rows) == htmlSample
+		d.finish()
 	}
-	d.finish()
 	if d.title == t.sec.Heading {
 		d.title, d.name = "", d.title // it stands above
 	}
-	if len(rows) == htmlSample {
-		d.left++ // there may be more rows than were looked at
+	if !d.empty() {
+		t.head.Chart = template.HTML(d.drawSVG()) // escaped by the canvas
 	}
-	if d.empty() {
-		return
-	}
-	t.head.Chart = template.HTML(d.drawSVG()) // escaped by the canvas
-	t.head.ChartNotes = d.notes()
+	return nil
 }
 
 // class tells the style sheet how a column's cells stand.

@@ -46,6 +46,9 @@ type Chart struct {
 	Series             string // column that splits the lines, may be ""
 	Title              string
 	MoreY              []string // further y columns drawn as lines of their own
+	// Order says by what the rows are sorted, as in worst: where a picture has no
+	// room for all names it says so of the first.
+	Order string
 	// Range is what the axis of y spans, lower end first; nil leaves it to the
 	// data, or 0 to 1 where y is a share.
 	Range *[2]float64

@@ -15,7 +15,7 @@
 -- param: top   how many tasks to show, 0 for all
 -- handles: bounds
 -- section: tasks One row for each task
--- chart: bar x=task_id y=rate
+-- chart: bar x=task_id y=rate order=worst
 -- wide: flakiness_unbiased rate_lower rate_upper ungraded missing error_types error_message cost_per_trial
 -- quiet: errors
 -- when several_runs: runs

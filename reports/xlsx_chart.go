@@ -73,13 +73,11 @@ type xlsxSeries struct {
 
 func (c *xlsxChart) write() error {
 	title := c.d.title
+	if notes := c.d.notes(); len(notes) > 0 {
+		title += " (" + strings.Join(notes, "; ") + ")"
+	}
 	if err := c.put(1, c.row, title, "key"); err != nil {
 		return err
-	}
-	for i, note := range c.d.notes() {
-		if err := c.put(xlsxChartCol, c.row-i, note, "quiet"); err != nil {
-			return err
-		}
 	}
 	col := xlsxChartCol
 	if !c.d.numeric {
@@ -275,6 +273,10 @@ func (c *xlsxChart) chart() *excelize.Chart {
 		Legend:    excelize.ChartLegend{Position: "none"}}
 	gap := uint(40)
 	ch.GapWidth = &gap
+	if d.spec.Type == "bar" && d.most == 1 {
+		whole := 100 // one bar for each name stands over its name
+		ch.Overlap = &whole
+	}
 	if len(c.series) > 1 {
 		ch.Legend.Position = "top"
 	}
