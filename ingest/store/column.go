@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,8 +36,9 @@ type textColumn struct {
 	index  map[string]int32
 	values []string // dictionary; unused when plain
 
-	data []byte  // plain: all values
+	data []byte  // plain: all values, which may be no UTF-8 before mendAll
 	ends []int32 // plain: where each ends in data
+	torn bool    // plain: a value begins in the middle of a character
 }
 
 // add notes that row has value s, "" being NULL; it returns how many bytes it
@@ -97,10 +99,29 @@ func (c *textColumn) addPlain(row int32, s string) int {
 	if c.last != null && string(c.plainBytes(c.last)) == s {
 		return 0
 	}
-	c.data = append(c.data, c.mend(s)...)
+	if c.json {
+		s = mendJSON(s)
+	} else if !utf8.RuneStart(s[0]) {
+		c.torn = true
+	}
+	c.data = append(c.data, s...)
 	c.ends = append(c.ends, int32(len(c.data)))
 	c.push(row, int32(len(c.ends)-1))
 	return 12 + len(s)
+}
+
+// mendAll makes the values of a plain column UTF-8. They are looked at all at
+// once: where each begins with a character and their sum is UTF-8, each is.
+func (c *textColumn) mendAll() {
+	if !c.torn && utf8.Valid(c.data) {
+		return
+	}
+	data, from := make([]byte, 0, len(c.data)+64), int32(0)
+	for i, end := range c.ends {
+		data = append(data, valid(string(c.data[from:end]))...)
+		from, c.ends[i] = end, int32(len(data))
+	}
+	c.data, c.torn = data, false
 }
 
 // plainBytes returns value code of a plain column; it is good until the next add.
@@ -118,7 +139,7 @@ func (c *textColumn) giveUp() {
 		c.data = append(c.data, v...)
 		c.ends = append(c.ends, int32(len(c.data)))
 	}
-	c.plain, c.values = true, nil
+	c.plain, c.values, c.torn = true, nil, false
 	clear(c.index)
 }
 
@@ -128,7 +149,16 @@ func (c *textColumn) push(row, code int32) {
 		c.spans[n-1].code = code
 		return
 	}
-	c.spans = append(c.spans, span{row, code})
+	c.spans = append(grown(c.spans), span{row, code})
+}
+
+// grown makes room for one more; it grows in few steps, since most columns
+// become as long as the row group.
+func grown[T any](s []T) []T {
+	if n := len(s); n == cap(s) && n >= 64 {
+		return slices.Grow(s, min(3*n, max(maxRowGroup-n, 1)))
+	}
+	return s
 }
 
 // reset empties the column for the next row group. A column that gave up its
@@ -136,7 +166,7 @@ func (c *textColumn) push(row, code int32) {
 func (c *textColumn) reset() {
 	c.last = null
 	c.spans = append(c.spans[:0], span{0, null})
-	c.values, c.data, c.ends = c.values[:0], c.data[:0], c.ends[:0]
+	c.values, c.data, c.ends, c.torn = c.values[:0], c.data[:0], c.ends[:0], false
 	if c.index == nil {
 		c.index = map[string]int32{}
 	}
@@ -161,7 +191,7 @@ func (c *numColumn) add(row int32, v uint64, ok bool) {
 	if c.last != null && c.values[c.last] == v {
 		return
 	}
-	c.values = append(c.values, v)
+	c.values = append(grown(c.values), v)
 	c.push(row, int32(len(c.values)-1))
 }
 
@@ -171,7 +201,7 @@ func (c *numColumn) push(row, code int32) {
 		c.spans[n-1].code = code
 		return
 	}
-	c.spans = append(c.spans, span{row, code})
+	c.spans = append(grown(c.spans), span{row, code})
 }
 
 func (c *numColumn) reset() {

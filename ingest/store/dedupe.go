@@ -278,7 +278,7 @@ func readKeys(ctx context.Context, path string, want func(*storedRow) bool, use 
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	defer rr.Release()
-	var buf []byte
+	var ids identifier
 	for rr.Next() {
 		keys, err := newKeyRows(rr.RecordBatch())
 		if err != nil {
@@ -289,7 +289,7 @@ func readKeys(ctx context.Context, path string, want func(*storedRow) bool, use 
 			if !want(t) {
 				continue
 			}
-			if h, ok := identity(&t.Trial, &buf); ok {
+			if h, ok := ids.identity(&t.Trial); ok {
 				use(t, h)
 			}
 		}

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/zeebo/xxh3"
 )
 
@@ -72,7 +73,11 @@ type encoder struct {
 	out  *sumFile
 	w    *file.Writer
 	rows int64
+	*scratch
+}
 
+// scratch is what the writing of a row group needs for a moment.
+type scratch struct {
 	codes  []int32
 	levels []int16
 	raw    []parquet.ByteArray
@@ -80,7 +85,10 @@ type encoder struct {
 	ints32 []int32
 	floats []float64
 	bools  []bool
+	dict   numDict
 }
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // Levels that all columns without NULL, or with nothing else, share.
 var (
@@ -105,7 +113,8 @@ func (e *encoder) open(g *rowGroup) error {
 	e.out = out
 	props := []parquet.WriterProperty{
 		parquet.WithCreatedBy("passhat"),
-		parquet.WithCompression(compress.Codecs.Snappy),
+		parquet.WithCompression(compress.Codecs.Zstd),
+		parquet.WithCompressionLevel(1),
 		parquet.WithVersion(parquet.V2_LATEST),
 		parquet.WithDictionaryPageSizeLimit(256 << 20),
 		parquet.WithDataPageSize(1 << 20),
@@ -114,17 +123,7 @@ func (e *encoder) open(g *rowGroup) error {
 		parquet.WithMaxStatsSize(256),
 	}
 	for i, c := range g.cols {
-		dict := true
-		if g.text[i] != nil {
-			dict = !g.text[i].plain
-		} else {
-			dict = c.Type != "BOOLEAN" && fewValues(g.nums[i].values)
-		}
-		props = append(props, parquet.WithDictionaryFor(c.Name, dict))
-		if !dict && (c.Type == "DOUBLE" || c.Name == "trial_uid" || c.Name == "output_hash") {
-			// Measured noise and random ids don't get smaller, only slower.
-			props = append(props, parquet.WithCompressionFor(c.Name, compress.Codecs.Uncompressed))
-		}
+		props = append(props, columnProperties(g, i)...)
 		if c.Type == "JSON" || c.Name == "error_message" {
 			props = append(props, parquet.WithStatsFor(c.Name, false))
 		}
@@ -137,18 +136,6 @@ func (e *encoder) open(g *rowGroup) error {
 	return nil
 }
 
-// fewValues guesses from the first values whether there are few different ones.
-func fewValues(values []uint64) bool {
-	if len(values) > 1024 {
-		values = values[:1024]
-	}
-	seen := make(map[uint64]struct{}, len(values))
-	for _, v := range values {
-		seen[v] = struct{}{}
-	}
-	return len(values) < 16 || len(seen) < len(values)/3
-}
-
 // write appends a row group.
 func (e *encoder) write(g *rowGroup) (err error) {
 	if g.rows == 0 {
@@ -159,6 +146,11 @@ func (e *encoder) write(g *rowGroup) (err error) {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("write %s: %v", e.path, r)
 		}
+	}()
+	e.scratch = scratches.Get().(*scratch)
+	defer func() {
+		scratches.Put(e.scratch)
+		e.scratch = nil
 	}()
 	if e.w == nil {
 		if err := e.open(g); err != nil {
@@ -175,7 +167,7 @@ func (e *encoder) write(g *rowGroup) (err error) {
 			if g.text[i] != nil {
 				err = e.writeText(cw.(*file.ByteArrayColumnChunkWriter), g.text[i], int(g.rows))
 			} else {
-				err = e.writeNums(cw, &g.nums[i], int(g.rows))
+				err = e.writeNums(cw, &g.nums[i], g.cols[i].Type, int(g.rows))
 			}
 		}
 		if err != nil {
@@ -263,6 +255,7 @@ func (e *encoder) writeText(cw *file.ByteArrayColumnChunkWriter, c *textColumn, 
 		if ok {
 			cw.FallbackToPlain()
 		}
+		c.mendAll()
 		e.raw = e.raw[:0]
 		for _, code := range e.codes {
 			switch {
@@ -281,8 +274,23 @@ func (e *encoder) writeText(cw *file.ByteArrayColumnChunkWriter, c *textColumn, 
 	if err := enc.PutDictionary(dict); err != nil {
 		return err
 	}
-	if stats := cw.PageStatistics(); stats != nil {
-		stats.IncNulls(int64(rows - n))
+	return e.writeCodes(cw, dict, levels, n)
+}
+
+// dictColumn is a column chunk that takes the codes of a ready dictionary.
+type dictColumn interface {
+	PageStatistics() metadata.TypedStatistics
+	WriteDictIndices(indices arrow.Array, defLevels, repLevels []int16) error
+}
+
+// writeCodes writes e.codes, n of which are not NULL.
+func (e *encoder) writeCodes(cw file.ColumnChunkWriter, dict arrow.Array, levels []int16, n int) error {
+	w, ok := cw.(dictColumn)
+	if !ok {
+		return fmt.Errorf("column %s takes no dictionary", cw.Descr().Name())
+	}
+	if stats := w.PageStatistics(); stats != nil {
+		stats.IncNulls(int64(len(e.codes) - n))
 		stats.IncNumValues(int64(n))
 		if err := stats.UpdateFromArrow(dict, false); err != nil {
 			return err
@@ -290,7 +298,7 @@ func (e *encoder) writeText(cw *file.ByteArrayColumnChunkWriter, c *textColumn, 
 	}
 	indices := codeArray(e.codes, n)
 	defer indices.Release()
-	return cw.WriteDictIndices(indices, levels, nil)
+	return w.WriteDictIndices(indices, levels, nil)
 }
 
 // stringArray is an Arrow array of the values.
@@ -326,38 +334,4 @@ func codeArray(codes []int32, n int) arrow.Array {
 		[]*memory.Buffer{valid, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(codes))}, nil, len(codes)-n, 0)
 	defer d.Release()
 	return array.MakeFromData(d)
-}
-
-func (e *encoder) writeNums(cw file.ColumnChunkWriter, c *numColumn, rows int) error {
-	levels, n := e.definition(c.spans, rows)
-	var err error
-	switch w := cw.(type) {
-	case *file.Int32ColumnChunkWriter:
-		e.ints32 = gather(e.ints32, e.codes, c.values, n, func(v uint64) int32 { return int32(v) })
-		_, err = w.WriteBatch(e.ints32, levels, nil)
-	case *file.Int64ColumnChunkWriter:
-		e.ints = gather(e.ints, e.codes, c.values, n, func(v uint64) int64 { return int64(v) })
-		_, err = w.WriteBatch(e.ints, levels, nil)
-	case *file.Float64ColumnChunkWriter:
-		e.floats = gather(e.floats, e.codes, c.values, n, math.Float64frombits)
-		_, err = w.WriteBatch(e.floats, levels, nil)
-	case *file.BooleanColumnChunkWriter:
-		e.bools = gather(e.bools, e.codes, c.values, n, func(v uint64) bool { return v != 0 })
-		_, err = w.WriteBatch(e.bools, levels, nil)
-	}
-	return err
-}
-
-// gather collects the values of the n rows that are not NULL.
-func gather[T any](out []T, codes []int32, values []uint64, n int, conv func(uint64) T) []T {
-	out = out[:0]
-	if n == 0 {
-		return out
-	}
-	for _, c := range codes {
-		if c != null {
-			out = append(out, conv(values[c]))
-		}
-	}
-	return out
 }

@@ -49,8 +49,8 @@ var FolderName = folderName
 
 // Identity is a trial's identity as a hash; ok is false if it has none.
 func Identity(t *Trial) (h [2]uint64, ok bool) {
-	var buf []byte
-	x, ok := identity(t, &buf)
+	var ids identifier
+	x, ok := ids.identity(t)
 	return [2]uint64{x.hi, x.lo}, ok
 }
 

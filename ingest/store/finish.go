@@ -151,6 +151,9 @@ func (p *Part) finish() ([]staged, error) {
 		out = append(out, staged{o.staged, f})
 	}
 	if p.hashes != nil {
+		if err := p.writeHashes(); err != nil {
+			return nil, err
+		}
 		f, err := p.hashes.finish()
 		if err != nil {
 			return nil, err

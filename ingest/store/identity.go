@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 )
@@ -37,33 +38,64 @@ func verdictOf(passed Opt[bool]) uint8 {
 	return bitFailed
 }
 
+// identifier hashes what identifies trials. It keeps the hash of what the rows
+// of a run share.
+type identifier struct {
+	suite, run, model, agent, effort string
+	kind                             byte
+	shared                           hash128
+	buf                              []byte
+}
+
+// Kinds of identity.
+const (
+	byUID   = 'u'
+	byTrial = 't'
+)
+
 // identity hashes what identifies a trial, the same as IdentitySQL within
 // (suite, run_id); ok is false when nothing does.
-func identity(t *Trial, buf *[]byte) (h hash128, ok bool) {
+func (d *identifier) identity(t *Trial) (h hash128, ok bool) {
 	if t.RunMade || t.RunID == "" {
 		return h, false
 	}
-	b := (*buf)[:0]
-	b = appendText(b, t.Suite)
-	b = appendText(b, t.RunID)
+	kind := byte(byTrial)
 	switch {
 	case t.TrialUID != "":
-		b = append(b, 'u')
+		kind = byUID
+	case t.TrialFrom != TrialExplicit || !t.Trial.OK || t.TaskID == "":
+		return h, false
+	}
+	if d.kind != kind || d.run != t.RunID || d.suite != t.Suite || d.model != t.Model || d.agent != t.Agent || d.effort != t.Effort {
+		d.share(t, kind)
+	}
+	b := binary.LittleEndian.AppendUint64(d.buf[:0], d.shared.hi)
+	b = binary.LittleEndian.AppendUint64(b, d.shared.lo)
+	if kind == byUID {
 		b = appendText(b, t.TrialUID)
-	case t.TrialFrom == TrialExplicit && t.Trial.OK && t.TaskID != "":
-		b = append(b, 't')
+	} else {
 		b = binary.LittleEndian.AppendUint32(b, uint32(t.Trial.V))
 		b = appendText(b, t.TaskID)
 		b = appendText(b, t.Variant)
-		// Two models may share a run: one eval of a grid.
+	}
+	d.buf = b
+	return hashBytes(b), true
+}
+
+// share hashes what the rows of a run have in common; two models may share a
+// run (one eval of a grid), but a uid stands for itself.
+func (d *identifier) share(t *Trial, kind byte) {
+	d.suite, d.run, d.kind = strings.Clone(t.Suite), strings.Clone(t.RunID), kind
+	d.model, d.agent, d.effort = strings.Clone(t.Model), strings.Clone(t.Agent), strings.Clone(t.Effort)
+	b := append(d.buf[:0], kind)
+	b = appendText(b, t.Suite)
+	b = appendText(b, t.RunID)
+	if kind == byTrial {
 		b = appendText(b, t.Model)
 		b = appendText(b, t.Agent)
 		b = appendText(b, t.Effort)
-	default:
-		return h, false
 	}
-	*buf = b
-	return hashBytes(b), true
+	d.buf, d.shared = b, hashBytes(b)
 }
 
 func appendText(b []byte, s string) []byte {

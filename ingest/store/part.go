@@ -33,12 +33,13 @@ type Part struct {
 	runs   map[RunKey]*partRun
 	curRun *partRun
 
-	ids    *spill // identities, for the duplicate check
-	hashes *sumFile
-	rows   int64 // in hashes
-	buf    []byte
-	tally  tallier
-	err    error // the first error; the Part is no good after it
+	ids     *spill // identities, for the duplicate check
+	hashes  *sumFile
+	rows    int64  // in hashes, or pending
+	pending []byte // row hashes to be written
+	who     identifier
+	tally   tallier
+	err     error // the first error; the Part is no good after it
 }
 
 // outlet is one trial file of a Part.
@@ -222,7 +223,7 @@ func (p *Part) note(t *Trial, out *outlet) error {
 	}
 	r.Rows++
 	r.from, r.to = min(r.from, at), max(r.to, at)
-	if hash, ok := identity(t, &p.buf); ok {
+	if hash, ok := p.who.identity(t); ok {
 		if err := p.ids.add(idEntry{hash: hash, run: r.id, verdict: verdictOf(t.Passed)}); err != nil {
 			return err
 		}
@@ -238,7 +239,20 @@ func (p *Part) note(t *Trial, out *outlet) error {
 		p.hashes = f
 	}
 	p.rows++
-	if _, err := p.hashes.Write(t.RowHash[:]); err != nil {
+	p.pending = append(p.pending, t.RowHash[:]...)
+	if len(p.pending) < maxPending {
+		return nil
+	}
+	return p.writeHashes()
+}
+
+// maxPending is how many bytes of row hashes are written at once.
+const maxPending = 32 << 10
+
+func (p *Part) writeHashes() error {
+	_, err := p.hashes.Write(p.pending)
+	p.pending = p.pending[:0]
+	if err != nil {
 		return fmt.Errorf("write %s: %w", p.hashes.f.Name(), plain(err))
 	}
 	return nil

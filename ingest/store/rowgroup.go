@@ -60,7 +60,11 @@ func (g *rowGroup) reset() {
 // (source, batch, ingested_at) come with c.
 func (g *rowGroup) add(t *Trial, c *constants) {
 	row, n := g.rows, 0
-	text := func(col int, s string) { n += g.text[col].add(row, s) }
+	text := func(col int, s string) {
+		if c := g.text[col]; s != "" || c.last != null {
+			n += c.add(row, s)
+		}
+	}
 	g.rows++
 
 	text(cSuite, t.Suite)
