@@ -3,7 +3,7 @@ package udf
 import "slices"
 
 // Functions is the table of all SQL functions, in the order of the manual.
-var Functions = slices.Concat(taskFunctions, suiteFunctions, runFunctions, compareFunctions, gateFunctions, powerFunctions, shorthands)
+var Functions = slices.Concat(taskFunctions, suiteFunctions, runFunctions, compareFunctions, gateFunctions, welchFunctions, powerFunctions, shorthands)
 
 // The results that several functions share.
 var (

@@ -1,6 +1,10 @@
 package udf
 
-import "passhat/udf/stats"
+import (
+	"math"
+
+	"passhat/udf/stats"
+)
 
 // sideCounts are the parallel lists of two sides over their common tasks.
 var sideCounts = []Param{
@@ -201,15 +205,16 @@ var powerFunctions = []Function{
 	},
 	{
 		Name:    "mde",
-		Params:  []Param{{"se_diff", Real, false}, {"alpha", Real, false}, {"power", Real, false}},
+		Params:  []Param{{"se_diff", Real, false}, {"alpha", Real, false}, {"power", Real, false}, {"df", Real, true}},
 		Returns: "DOUBLE",
-		Doc:     "Smallest difference that a two-sided test at level alpha sees with the given power (both between 0 and 1), from the SE of the difference.",
-		Formula: "(z(1-alpha/2) + z(power)) · se_diff",
+		Doc: "Smallest difference that a two-sided test at level alpha sees with the given power (both between 0 and 1), from the SE of the difference. " +
+			"df are the degrees of freedom of that SE where it rests on few runs.",
+		Formula: "(z(1-alpha/2) + z(power)) · se_diff, with df by Student's t",
 		Source:  "normal theory",
 		Example: "SELECT round(mde(0.03, 0.05, 0.8), 6)",
 		Shows:   "0.084048",
 		call: func(a *call) (any, error) {
-			return stats.MDE(a.real(0), a.real(1), a.real(2))
+			return stats.MDEStudent(a.real(0), a.real(1), a.real(2), a.realOr(3, math.Inf(1)))
 		},
 	},
 	{
