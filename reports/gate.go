@@ -50,6 +50,7 @@ type GateReport struct {
 	Policy       string        `json:"policy"`
 	New          GateSide      `json:"new"`
 	Baseline     *GateSide     `json:"baseline"`
+	PassOdds     Num           `json:"pass_odds"` // chance that an unchanged run passes the baseline rule in all groups
 	Groups       []*GateGroup  `json:"groups"`
 	LeftOut      []GateLeftOut `json:"left_out"`
 	Contract     []GateSetting `json:"contract"`
@@ -89,6 +90,8 @@ type GateGroup struct {
 	PassHatK     Num         `json:"pass_hat_k"`
 	Lower        Num         `json:"lower"` // interval of pass^k for these tasks
 	Upper        Num         `json:"upper"`
+	MeanHigh     Num         `json:"mean_high"` // policy bounds: ungraded trials passed
+	PassHatKHigh Num         `json:"pass_hat_k_high"`
 	BaselineRuns int         `json:"baseline_runs"`
 	NeverPassed  []string    `json:"never_passed"` // neither now nor in the baseline
 	Absent       []string    `json:"absent"`       // tasks of the baseline that the new run lacks
@@ -98,7 +101,8 @@ type GateGroup struct {
 	Track        []GateTrack `json:"track"`
 	Notes        []string    `json:"notes"`
 
-	newNo, oldNo int64 // oldNo -1: none
+	newNo, oldNo int64  // oldNo -1: none
+	other        string // what another policy for ungraded trials would say
 	all          []*gateTask
 	now          gateFacts
 	was          gateFacts
@@ -136,9 +140,12 @@ type GateStatistic struct {
 	Dropped     bool    `json:"dropped"`
 	Tasks       int     `json:"tasks"`
 	Informative int     `json:"informative"`
-	NightSD     Num     `json:"night_sd"`  // spread of the baseline's runs
-	DropSeen    Num     `json:"drop_seen"` // what is called a regression 4 times in 5
-	PassOdds    Num     `json:"pass_odds"` // chance that an unchanged run passes
+	NightSD     Num     `json:"night_sd"` // spread of the baseline's runs
+	Nights      int     `json:"nights"`   // runs that have most of the tasks, and so show it
+	NightTasks  int     `json:"night_tasks"`
+	DropSeen    Num     `json:"drop_seen"`   // what is called a regression 4 times in 5
+	PassOdds    Num     `json:"pass_odds"`   // chance that an unchanged run passes
+	NightAlarm  Num     `json:"night_alarm"` // chance of a false alarm were nights to differ; null with 4 runs or more
 }
 
 // GateTask is one task of a gate.
@@ -212,6 +219,15 @@ func (e *EvidenceError) Error() string { return e.Message }
 // Gate judges a run. Faults of the request are *UsageError, a want of anything
 // to judge by is *EvidenceError, others are of the data.
 func Gate(ctx context.Context, s *sql.Session, req GateRequest) (*GateReport, error) {
+	g, err := judged(ctx, s, req)
+	if err != nil {
+		return nil, err
+	}
+	return g.rep, nil
+}
+
+// judged is Gate with all that was read for it.
+func judged(ctx context.Context, s *sql.Session, req GateRequest) (*gate, error) {
 	g, err := newGate(ctx, s, req)
 	if err != nil {
 		return nil, err
@@ -232,7 +248,7 @@ func Gate(ctx context.Context, s *sql.Session, req GateRequest) (*GateReport, er
 		return nil, err
 	}
 	g.conclude()
-	return g.rep, nil
+	return g, nil
 }
 
 // gate is one gating under way.
@@ -242,7 +258,12 @@ type gate struct {
 	d   *db
 	r   *runner
 	rep *GateReport
-	pol string // policy by which counts are taken at the moment
+
+	reading gateReading // how ungraded trials count at the moment
+	judged  map[*GateGroup]*gateJudged
+
+	cost           float64 // USD of the new side as a whole, NaN if unknown
+	costN, costAll int64   // trials that have a cost, and all
 }
 
 func newGate(ctx context.Context, s *sql.Session, req GateRequest) (*gate, error) {
@@ -265,7 +286,7 @@ func newGate(ctx context.Context, s *sql.Session, req GateRequest) (*gate, error
 	if req.Request, err = req.normalise(); err != nil {
 		return nil, err
 	}
-	g := &gate{req: req, cfg: cfg, d: &db{s: s}, pol: cfg.Policy}
+	g := &gate{req: req, cfg: cfg, d: &db{s: s}}
 	g.rep = &GateReport{
 		Schema: GateSchema, Passhat: req.Version, Made: req.Now, Profile: cfg.Profile, Inconclusive: cfg.Inconclusive,
 		Conf: cfg.Conf, Policy: cfg.Policy, Config: cfg, Groups: []*GateGroup{}, LeftOut: []GateLeftOut{},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"passhat/sql"
 	"passhat/udf/stats"
@@ -13,10 +14,11 @@ import (
 // aaSplits is how many random halves of runs are set against each other.
 const aaSplits = 200
 
-// aaRun is one run of a history with its counts by task.
+// aaRun is one group of one run of a history with its counts by task.
 type aaRun struct {
 	gateRun
-	c, n map[string]int64
+	group string
+	c, n  map[string]int64
 }
 
 // GateAA applies the baseline rule to runs of one configuration set against
@@ -41,7 +43,7 @@ func GateAA(ctx context.Context, s *sql.Session, req GateRequest) (*Result, erro
 	byConfig := map[string][]aaRun{}
 	var order []string
 	for _, r := range runs { // newest first
-		key := r.Suite + "\x00" + r.config
+		key := r.Suite + "\x00" + r.group + "\x00" + r.config
 		if byConfig[key] == nil {
 			order = append(order, key)
 		}
@@ -71,7 +73,7 @@ func GateAA(ctx context.Context, s *sql.Session, req GateRequest) (*Result, erro
 	res.Head = []string{fmt.Sprintf("nothing changed between the sides, so that every regression is a false alarm; promised are at most %g of them", cfg.Baseline.Alpha)}
 	sec := gateSection("aa", "The baseline rule against unchanged runs", rows, textCol("suite"), textCol("configuration"), sentence("set_against_each_other"), countCol("runs"), countCol("judged"),
 		countCol("regressions"), realCol("rate"), realCol("lower"), realCol("upper"), realCol("nominal"), countCol("passed"), countCol("inconclusive"))
-	sec.Notes = []string{"lower and upper: exact interval of the rate (Clopper and Pearson); runs set against runs differ as nights do, halves of one run do not", "simulated rates by suite, n and nights: docs/statistics.md, gate rules"}
+	sec.Notes = []string{"lower and upper: exact interval of the rate (Clopper and Pearson); runs set against runs differ as nights do, halves of one run do not", "a gate of several groups shares its α among them; here each is judged by itself", "simulated rates by suite, n and nights: docs/gate.md"}
 	res.Sections = []Section{sec}
 	return res, nil
 }
@@ -81,6 +83,18 @@ func (g *gate) history(ctx context.Context) ([]aaRun, error) {
 	sel, err := g.scratch(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if g.req.By != nil {
+		columns, err := g.d.columns(ctx, "trials")
+		if err != nil {
+			return nil, err
+		}
+		if sel.by, err = groupColumns(g.req.By, columns); err != nil {
+			return nil, err
+		}
+		for _, c := range sel.by {
+			sel.rollup = sel.rollup && c.rollup
+		}
 	}
 	runs, _, err := g.runs(ctx, sel, "true")
 	if err != nil {
@@ -96,21 +110,39 @@ func (g *gate) history(ctx context.Context) ([]aaRun, error) {
 	if g.cfg.Policy == PolicyExclude {
 		n += " - " + expr(2)
 	}
-	_, rows, err := g.d.table(ctx, fmt.Sprintf("SELECT t.suite, t.run_id, t.task_id, (%s)::BIGINT, coalesce(%s, 0)::BIGINT FROM %s GROUP BY ALL ORDER BY ALL", n, expr(1), sel.filtered(sel.source())), nil)
+	var by []string
+	for _, c := range sel.by {
+		if c.name != "suite" && c.name != "run_id" {
+			by = append(by, "("+c.expr+")::VARCHAR")
+		}
+	}
+	group := "''"
+	if len(by) > 0 {
+		group = "concat_ws(' · ', " + strings.Join(by, ", ") + ")"
+	}
+	_, rows, err := g.d.table(ctx, fmt.Sprintf("SELECT t.suite, t.run_id, %s AS grp, t.task_id, (%s)::BIGINT, coalesce(%s, 0)::BIGINT FROM %s GROUP BY ALL ORDER BY ALL", group, n, expr(1), sel.filtered(sel.source())), nil)
 	if err != nil {
 		return nil, sel.filterError(err)
 	}
-	at := map[RunRef]int{}
-	out := make([]aaRun, len(runs))
-	for i, r := range runs {
-		out[i] = aaRun{r, map[string]int64{}, map[string]int64{}}
-		at[RunRef{r.Suite, r.RunID}] = i
-	}
+	found := map[RunRef][]aaRun{}
 	for _, row := range rows {
 		r := record(row)
-		run := out[at[RunRef{r.text(0), r.text(1)}]]
-		run.n[r.text(2)] += r.int(3)
-		run.c[r.text(2)] += r.int(4)
+		ref := RunRef{r.text(0), r.text(1)}
+		list := found[ref]
+		if len(list) == 0 || list[len(list)-1].group != r.text(2) {
+			list = append(list, aaRun{group: r.text(2), c: map[string]int64{}, n: map[string]int64{}})
+			found[ref] = list
+		}
+		last := list[len(list)-1]
+		last.n[r.text(3)] += r.int(4)
+		last.c[r.text(3)] += r.int(5)
+	}
+	var out []aaRun
+	for _, r := range runs {
+		for _, part := range found[RunRef{r.Suite, r.RunID}] {
+			part.gateRun = r
+			out = append(out, part)
+		}
 	}
 	return out, nil
 }
@@ -138,7 +170,7 @@ func (t *aaTally) row(r aaRun, runs int, alpha float64) []any {
 	if err != nil || t.judged == 0 {
 		return nil
 	}
-	return []any{r.Suite, r.model, t.how, int64(runs), t.judged, t.red, float64(t.red) / float64(t.judged), ci.Lower, ci.Upper, alpha, t.passed, t.open}
+	return []any{r.Suite, orText(r.group, "all"), t.how, int64(runs), t.judged, t.red, float64(t.red) / float64(t.judged), ci.Lower, ci.Upper, alpha, t.passed, t.open}
 }
 
 // aaPairs holds every run against those before it.
@@ -160,7 +192,7 @@ func (g *gate) aaSplits(ctx context.Context, list []aaRun) (aaTally, error) {
 	list = list[:min(len(list), aaSplits)]
 	for i := range aaSplits {
 		r := list[i%len(list)]
-		a, b := aaRun{r.gateRun, map[string]int64{}, map[string]int64{}}, aaRun{r.gateRun, map[string]int64{}, map[string]int64{}}
+		a, b := aaRun{c: map[string]int64{}, n: map[string]int64{}}, aaRun{c: map[string]int64{}, n: map[string]int64{}}
 		for _, task := range sortedTasks(r.n) {
 			n, c := r.n[task], r.c[task]
 			if n < 2 {
@@ -207,7 +239,7 @@ func (g *gate) aaJudge(ctx context.Context, t *aaTally, run aaRun, before []aaRu
 	if k == 0 {
 		k = 3
 	}
-	verdict, _, err := judgeCounts(ctx, *g.cfg.Baseline, c, n, base, nil, max(1, min(k, least)), g.req.Seed)
+	verdict, _, err := judgeCounts(ctx, *g.cfg.Baseline, g.cfg.Baseline.Alpha, c, n, base, nil, max(1, min(k, least)), g.req.Seed)
 	if err != nil {
 		return err
 	}

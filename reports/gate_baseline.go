@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -18,44 +19,59 @@ func studentT(p, df float64) float64 {
 
 // runCounts are the runs of the baseline as the gate of package stats wants them.
 func (k *gateCounts) runCounts() []stats.RunCounts {
-	out := make([]stats.RunCounts, len(k.runs))
-	for i := range k.runs {
+	out := make([]stats.RunCounts, k.nights)
+	for i := range k.nights {
 		out[i] = stats.RunCounts{C: k.bc[i], N: k.bn[i]}
 	}
 	return out
 }
 
-// judgeCounts applies the baseline rule to counts and gives its verdict. Of one
-// statistic alone the whole of alpha is spent on it.
-func judgeCounts(ctx context.Context, rule GateBaselineRule, c, n []int64, base []stats.RunCounts, w []float64, k int64, seed int64) (string, []stats.GateStat, error) {
+// measureCounts makes the tests of the baseline rule on counts. Of one statistic
+// alone the whole of alpha is spent on it.
+func measureCounts(ctx context.Context, rule GateBaselineRule, c, n []int64, base []stats.RunCounts, w []float64, k int64, seed int64) ([]stats.GateStat, error) {
 	if rule.Of == "mean" {
 		k = 1
 	}
 	res, err := stats.GateBaseline(ctx, stats.RunCounts{C: c, N: n}, base, w, k, rule.Alpha, rule.Margin, uint64(seed))
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	list := res.Stats
 	if rule.Of == PassHatK && k > 1 {
-		st := list[1]
-		st.Level = rule.Alpha
-		st.Drop = st.P <= st.Level*(1+1e-9) && !(st.Lower > -rule.Margin)
-		list = []stats.GateStat{st}
+		return res.Stats[1:], nil
 	}
+	return res.Stats, nil
+}
+
+// verdictAt holds statistics against α, which they share, and the margin.
+func verdictAt(list []stats.GateStat, alpha, margin float64) string {
 	verdict := GateInconclusive
-	if list[0].Lower > -rule.Margin {
+	if list[0].Lower > -margin {
 		verdict = GatePass
 	}
-	for _, st := range list {
-		if st.Drop {
-			return GateFail, list, nil
-		}
+	dropped := false
+	for i := range list {
+		st := &list[i]
+		st.Level = alpha / float64(len(list))
+		st.Drop = meets(st.P, st.Level) && !(st.Lower > -margin)
+		dropped = dropped || st.Drop
 		// What cannot be estimated at all must not pass in silence.
 		if math.IsNaN(st.Diff) {
 			verdict = GateInconclusive
 		}
 	}
-	return verdict, list, nil
+	if dropped {
+		return GateFail
+	}
+	return verdict
+}
+
+// judgeCounts applies the baseline rule to counts, at the level α of their group.
+func judgeCounts(ctx context.Context, rule GateBaselineRule, alpha float64, c, n []int64, base []stats.RunCounts, w []float64, k int64, seed int64) (string, []stats.GateStat, error) {
+	list, err := measureCounts(ctx, rule, c, n, base, w, k, seed)
+	if err != nil {
+		return "", nil, err
+	}
+	return verdictAt(list, alpha, rule.Margin), list, nil
 }
 
 // baselineRule is the gate against a baseline (statistics, "Gate against a
@@ -65,30 +81,31 @@ func (g *gate) baselineRule(ctx context.Context, grp *GateGroup, k *gateCounts) 
 	nan := Num(math.NaN())
 	r := GateRule{Rule: RuleBaseline, Value: nan, Lower: nan, Upper: nan,
 		Threshold: fmt.Sprintf("no drop of %s at one-sided α %g, none beyond %g", rule.Of, rule.Alpha, rule.Margin)}
+	if n := len(g.rep.Groups); n > 1 {
+		r.Threshold += fmt.Sprintf("; α over %d groups, by Holm", n)
+	}
 	if k.measured == 0 {
 		r.Verdict, r.Figures = GateInconclusive, "the baseline has no task of this group"
 		r.Reach, r.Decide = "can neither trip nor pass", "a baseline run of this suite and configuration"
 		return r, nil
 	}
-	base := k.runCounts()
-	verdict, list, err := judgeCounts(ctx, rule, k.c, k.n, base, k.w, g.rep.K, g.req.Seed)
-	if err != nil {
-		return r, err
-	}
+	j := g.judged[grp]
+	base, list := j.base, j.stats
+	verdict := verdictAt(list, j.level, rule.Margin)
 	r.Verdict = verdict
 	for _, st := range list {
-		s, err := g.statistic(k, base, st, rule)
+		s, err := g.statistic(k, st, rule)
 		if err != nil {
 			return r, err
 		}
 		r.Stats = append(r.Stats, s)
-		r.Figures += "; " + s.words()
+		r.Figures += "; " + s.words(len(k.n))
 	}
 	first := r.Stats[0]
 	r.Value, r.Lower = first.Diff, first.Lower
-	r.Figures = fmt.Sprintf("%s on %s, %d informative, %s of the baseline", r.Figures[2:], plural(int64(first.Tasks), "task"), first.Informative, plural(int64(len(k.runs)), "run"))
-	if len(k.runs) < stats.EnoughRuns {
-		r.Figures += fmt.Sprintf("; assumes that nights do not differ (%s)", nightWords(first, len(k.runs)))
+	r.Figures = fmt.Sprintf("%s; %s of the baseline", r.Figures[2:], plural(int64(k.nights), "run"))
+	if text := nightWords(r.Stats, k.nights); text != "" {
+		r.Figures += "; " + text
 	}
 	if err := g.reach(ctx, &r, rule, k, base); err != nil {
 		return r, err
@@ -104,13 +121,6 @@ func (g *gate) baselineRule(ctx context.Context, grp *GateGroup, k *gateCounts) 
 	return r, nil
 }
 
-func nightWords(s GateStatistic, runs int) string {
-	if runs < 2 || !s.NightSD.known() {
-		return "one run shows no spread between nights; where nights differ by 0.2 on the logit, up to 15 of 100 unchanged runs are called a regression, see docs/statistics.md"
-	}
-	return fmt.Sprintf("spread between its runs: sd %.3f", float64(s.NightSD))
-}
-
 func (s GateStatistic) label() string {
 	if s.K == 1 {
 		return "mean"
@@ -118,11 +128,19 @@ func (s GateStatistic) label() string {
 	return fmt.Sprintf("pass^%d", s.K)
 }
 
-func (s GateStatistic) words() string {
+func (s GateStatistic) words(gated int) string {
 	if !s.Diff.known() {
 		return fmt.Sprintf("%s cannot be estimated: no task has %d trials on both sides", s.label(), s.K)
 	}
-	text := fmt.Sprintf("%s %.3f → %.3f (%+.3f, at least %+.3f; p %.3g against %.3g)", s.label(), float64(s.Old), float64(s.New), float64(s.Diff), float64(s.Lower), float64(s.P), s.Level)
+	text := fmt.Sprintf("%s %.3f → %.3f (%+.3f, at worst %+.3f; p %.3g against %.3g)", s.label(), float64(s.Old), float64(s.New), float64(s.Diff), float64(s.Lower), float64(s.P), s.Level)
+	if !s.Lower.known() || !s.P.known() {
+		text = fmt.Sprintf("%s %.3f → %.3f (%+.3f, no interval)", s.label(), float64(s.Old), float64(s.New), float64(s.Diff))
+	}
+	text += " on " + plural(int64(s.Tasks), "task")
+	if s.Tasks != gated {
+		text = strings.TrimSuffix(text, plural(int64(s.Tasks), "task")) + fmt.Sprintf("%d of %s", s.Tasks, plural(int64(gated), "task"))
+	}
+	text += fmt.Sprintf(", %d informative", s.Informative)
 	if s.PRuns.known() {
 		text += fmt.Sprintf(", night sd %.3f", float64(s.NightSD))
 	}
@@ -130,14 +148,14 @@ func (s GateStatistic) words() string {
 }
 
 // statistic fills in the figures of one statistic.
-func (g *gate) statistic(k *gateCounts, base []stats.RunCounts, st stats.GateStat, rule GateBaselineRule) (GateStatistic, error) {
+func (g *gate) statistic(k *gateCounts, st stats.GateStat, rule GateBaselineRule) (GateStatistic, error) {
 	nan := Num(math.NaN())
 	name := "mean"
 	if st.K > 1 {
 		name = PassHatK
 	}
 	s := GateStatistic{Name: name, K: st.K, Old: nan, New: nan, Diff: Num(st.Diff), Lower: Num(st.Lower), P: Num(st.P), PTrials: Num(st.PTrials), PRuns: Num(st.PRuns),
-		Level: st.Level, Dropped: st.Drop, NightSD: nan, DropSeen: nan, PassOdds: nan}
+		Level: st.Level, Dropped: st.Drop, NightSD: Num(st.NightSD), Nights: st.Nights, NightTasks: st.NightTasks, DropSeen: nan, PassOdds: nan, NightAlarm: nan}
 	if math.IsNaN(st.Diff) {
 		return s, nil
 	}
@@ -157,53 +175,15 @@ func (g *gate) statistic(k *gateCounts, base []stats.RunCounts, st stats.GateSta
 	}
 	s.New, s.Tasks, s.Informative = Num(now.Estimate), d.N, d.Informative
 	s.Old = Num(now.Estimate - d.Diff)
-	if st.K > 1 && !math.IsNaN(st.PRuns) || st.K == 1 {
-		s.NightSD = Num(nightSD(base, w, st.K))
-	}
-	s.DropSeen, s.PassOdds, err = g.odds(k, w, st, rule, float64(s.NightSD))
+	err = g.odds(k, w, st, rule, &s)
 	return s, err
 }
 
-// nightSD is the standard deviation of the runs' values over the tasks that all
-// of them measure, NaN with fewer than 2 runs.
-func nightSD(base []stats.RunCounts, w []float64, k int64) float64 {
-	if len(base) < 2 {
-		return math.NaN()
-	}
-	values := make([]float64, len(base))
-	total := 0.0
-	for t := range w {
-		all := w[t] > 0
-		for _, b := range base {
-			all = all && b.N[t] >= k
-		}
-		if !all {
-			continue
-		}
-		total += w[t]
-		for i, b := range base {
-			p, _ := stats.PassHatK(b.C[t], b.N[t], k)
-			values[i] += w[t] * p
-		}
-	}
-	if total == 0 {
-		return math.NaN()
-	}
-	mean, ss := 0.0, 0.0
-	for i := range values {
-		values[i] /= total
-		mean += values[i] / float64(len(values))
-	}
-	for _, v := range values {
-		ss += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(ss / float64(len(values)-1))
-}
-
 // odds says what the rule can see with these n: the drop that is called a
-// regression four times in five, and the chance that an unchanged run passes.
-// The new run is taken to pass as often as the baseline did.
-func (g *gate) odds(k *gateCounts, w []float64, st stats.GateStat, rule GateBaselineRule, sd float64) (drop, pass Num, err error) {
+// regression four times in five, the chance that an unchanged run passes, and
+// that it is called a regression were nights to differ. The new run is taken to
+// pass as often as the baseline did.
+func (g *gate) odds(k *gateCounts, w []float64, st stats.GateStat, rule GateBaselineRule, s *GateStatistic) error {
 	same := make([]int64, len(k.n))
 	for i, n := range k.n {
 		if k.pn[i] > 0 {
@@ -212,15 +192,25 @@ func (g *gate) odds(k *gateCounts, w []float64, st stats.GateStat, rule GateBase
 	}
 	d, err := stats.FixedSuiteDiff(same, k.n, k.pc, k.pn, w, st.K, 1-2*rule.Alpha)
 	if err != nil || math.IsNaN(d.SE) {
-		return Num(math.NaN()), Num(math.NaN()), err
+		return err
+	}
+	runs := float64(st.Nights)
+	if runs == 0 {
+		runs = float64(k.nights)
 	}
 	nights, df := 0.0, 0.0
-	if len(k.runs) >= stats.EnoughRuns && !math.IsNaN(sd) {
-		r := float64(len(k.runs))
-		nights, df = sd*math.Sqrt(1+1/r), r-1
+	if sd := float64(s.NightSD); st.Nights >= stats.EnoughRuns {
+		nights, df = sd*math.Sqrt(1+1/runs), runs-1
 	}
-	a, b := oddsOf(d.SE, nights, df, st.Level, rule)
-	return Num(a), Num(b), nil
+	drop, pass := oddsOf(d.SE, nights, df, st.Level, rule)
+	s.PassOdds = Num(pass)
+	if drop <= float64(s.Old) {
+		s.DropSeen = Num(drop)
+	}
+	if st.Nights < stats.EnoughRuns {
+		s.NightAlarm = Num(alarmOf(d.SE, nightSpread*nightSlope(k.pc, k.pn, w, st.K)*math.Sqrt(1+1/runs), st.Level, rule))
+	}
+	return nil
 }
 
 // oddsOf is odds for standard errors of trials and, with df > 0, of nights.
@@ -239,18 +229,19 @@ func oddsOf(se, nights, df, level float64, rule GateBaselineRule) (drop, pass fl
 // reach says whether the rule can trip and can pass with these n: by the most
 // extreme outcomes, all trials failed and all passed.
 func (g *gate) reach(ctx context.Context, r *GateRule, rule GateBaselineRule, k *gateCounts, base []stats.RunCounts) error {
-	worst, _, err := judgeCounts(ctx, rule, make([]int64, len(k.n)), k.n, base, k.w, g.rep.K, g.req.Seed)
+	alone := rule.Alpha / float64(len(g.rep.Groups)) // as if no other group had dropped
+	worst, _, err := judgeCounts(ctx, rule, alone, make([]int64, len(k.n)), k.n, base, k.w, g.rep.K, g.req.Seed)
 	if err != nil {
 		return err
 	}
-	best, _, err := judgeCounts(ctx, rule, k.n, k.n, base, k.w, g.rep.K, g.req.Seed)
+	best, _, err := judgeCounts(ctx, rule, alone, k.n, k.n, base, k.w, g.rep.K, g.req.Seed)
 	if err != nil {
 		return err
 	}
-	r.CanTrip, r.CanPass = worst == GateFail, best == GatePass
+	r.CanTrip, r.CanPass = worst == GateFail || r.Verdict == GateFail, best == GatePass
 	first := r.Stats[0]
 	switch {
-	case r.CanTrip && r.CanPass && first.DropSeen.known():
+	case r.CanTrip && r.CanPass:
 		r.Reach = "can trip and can pass"
 	case r.CanTrip:
 		r.Reach = "can trip, but cannot pass even if every trial passes"
@@ -260,13 +251,12 @@ func (g *gate) reach(ctx context.Context, r *GateRule, rule GateBaselineRule, k 
 		r.Reach = "can neither trip nor pass, whatever the outcome"
 	}
 	for _, s := range r.Stats {
-		if s.DropSeen.known() && r.CanTrip {
-			r.Reach += fmt.Sprintf("; %s: ", s.label())
-			if float64(s.DropSeen) > float64(s.Old) {
-				r.Reach += "no drop is seen 4 times in 5"
-			} else {
-				r.Reach += fmt.Sprintf("a drop of %.3f is seen 4 times in 5", float64(s.DropSeen))
-			}
+		switch {
+		case !r.CanTrip || !s.PassOdds.known():
+		case s.DropSeen.known():
+			r.Reach += fmt.Sprintf("; %s: a drop of %.3f is seen 4 times in 5", s.label(), float64(s.DropSeen))
+		default:
+			r.Reach += fmt.Sprintf("; %s: no drop is seen 4 times in 5", s.label())
 		}
 	}
 	if first.PassOdds.known() && r.CanPass {

@@ -16,7 +16,9 @@ func (g *gate) list(grp *GateGroup) {
 		before := t.before()
 		switch {
 		case t.now.n == 0 && before.n > 0:
-			grp.Absent = append(grp.Absent, t.task)
+			if _, gone := t.absent(g.newestRun(t.suite)); gone {
+				grp.Absent = append(grp.Absent, t.task)
+			}
 		case t.gated():
 			task := g.taskOf(t)
 			if task.C == 0 && task.OldC == 0 && task.N > 0 {
@@ -27,10 +29,14 @@ func (g *gate) list(grp *GateGroup) {
 			grp.Capability = append(grp.Capability, g.taskOf(t))
 		}
 	}
+	if grp.Tasks == 0 {
+		grp.Notes = append(grp.Notes, "not gated: every task is in quarantine or labelled capability")
+	}
 	worst(grp.Worst)
 	worst(grp.Capability)
 	if len(grp.Absent) > 0 {
-		grp.Notes = append(grp.Notes, fmt.Sprintf("%s of the baseline not in the new run: %s", isAre(int64(len(grp.Absent)), "task"), someOf(grp.Absent, 5)))
+		g.rep.Warnings = append(g.rep.Warnings, fmt.Sprintf("%s of the baseline's newest run not in the new run, and so not judged: %s; min_coverage counts their trials",
+			isAre(int64(len(grp.Absent)), "task"), someOf(grp.Absent, 5)))
 	}
 	if len(grp.Rules) > 0 && g.newRuns(grp) > 1 {
 		grp.Notes = append(grp.Notes, fmt.Sprintf("the new side has %s, whose trials are judged as those of one", plural(int64(g.newRuns(grp)), "run")))
@@ -51,8 +57,8 @@ func (g *gate) newRuns(grp *GateGroup) int {
 func (g *gate) taskOf(t *gateTask) GateTask {
 	before := t.before()
 	out := GateTask{Suite: t.suite, Task: t.task, Shape: t.shape, Trace: t.trace, Flakiness: Num(math.NaN()), P: Num(math.NaN())}
-	out.C, out.N = t.now.at(g.pol)
-	out.OldC, out.OldN = before.at(g.pol)
+	out.C, out.N = t.now.at(g.reading.now)
+	out.OldC, out.OldN = before.at(g.reading.was)
 	if out.N > 1 {
 		if f, err := stats.Flakiness(out.C, out.N); err == nil {
 			out.Flakiness = Num(f)
@@ -179,26 +185,73 @@ ORDER BY setting`, grp.newNo, grp.oldNo, quoteText(notInLog)), nil)
 	return nil
 }
 
+// why is the chief reason of a verdict that is no pass: of the first rule that
+// has it, the group that is furthest off.
+func (rep *GateReport) why() string {
+	var at *GateGroup
+	var rule *GateRule
+	for _, grp := range rep.Groups {
+		for i := range grp.Rules {
+			r := &grp.Rules[i]
+			switch {
+			case r.Verdict != rep.Verdict || r.Verdict == GatePass:
+			case rule == nil, rule.Rule == r.Rule && r.further(rule):
+				at, rule = grp, r
+			}
+		}
+	}
+	if rule == nil {
+		return ""
+	}
+	text := rule.Rule + ": "
+	if len(rep.Groups) > 1 {
+		text = at.Name + ", " + text
+	}
+	switch {
+	case rule.Verdict == GateFail:
+		return text + rule.Figures + "; asked: " + rule.Threshold
+	case rule.Decide == "":
+		return text + rule.Figures
+	}
+	return text + rule.Decide + " would decide"
+}
+
+// further says whether a rule's figure is further off than that of another group.
+func (r *GateRule) further(than *GateRule) bool {
+	if !r.Value.known() || !than.Value.known() {
+		return false
+	}
+	switch r.Rule {
+	case RuleBaseline, RuleMinPassHatK, RuleMinPass, RuleMinCoverage:
+		return r.Value < than.Value
+	}
+	return r.Value > than.Value
+}
+
 // conclude names the verdict over all groups, its exit code and its sentence.
 func (g *gate) conclude() {
 	rep := g.rep
 	rep.Verdict = GatePass
-	var failed, open, why []string
+	var failed, open []string
+	rep.PassOdds = Num(math.NaN())
 	for _, grp := range rep.Groups {
 		rep.Verdict = worse(rep.Verdict, grp.Verdict)
 		for _, r := range grp.Rules {
 			switch r.Verdict {
 			case GateFail:
 				failed = append(failed, r.Rule)
-				why = append(why, r.Rule+": "+r.Figures)
 			case GateInconclusive:
 				open = append(open, r.Rule)
-				if r.Decide != "" {
-					why = append(why, r.Rule+": "+r.Decide+" would decide")
+			}
+			if r.Rule == RuleBaseline && len(r.Stats) > 0 && r.Stats[0].PassOdds.known() {
+				if !rep.PassOdds.known() {
+					rep.PassOdds = 1
 				}
+				rep.PassOdds *= r.Stats[0].PassOdds
 			}
 		}
 	}
+	why := rep.why()
 	slices.Sort(failed)
 	slices.Sort(open)
 	failed, open = slices.Compact(failed), slices.Compact(open)
@@ -215,8 +268,14 @@ func (g *gate) conclude() {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("inconclusive, and taken for a %s (--inconclusive %s)", rep.Inconclusive, rep.Inconclusive))
 		}
 	}
-	if len(why) > 0 {
-		rep.Summary += " (" + why[0] + ")"
+	if why != "" {
+		rep.Summary += " (" + why + ")"
+	}
+	for _, grp := range rep.Groups {
+		if grp.other != "" {
+			rep.Summary += "; " + grp.other
+			break
+		}
 	}
 	if rep.Baseline != nil && rep.Baseline.Note != "" {
 		rep.Warnings = append(rep.Warnings, "baseline: "+rep.Baseline.Note)

@@ -119,14 +119,14 @@ var gateKeys = []gateKey{
 	{RuleMinPassHatK, false, gateNumber("a rate from 0 to 1", in01, func(c *GateConfig, v float64) { c.MinPassHatK = &v })},
 	{RuleMaxFlakiness + ".limit", false, gateNumber("a flakiness from 0 to 1", in01, func(c *GateConfig, v float64) { c.flakiness().Limit = v })},
 	{RuleMaxFlakiness + ".rule", false, gateWord([]string{"point", "exact"}, func(c *GateConfig) *string { return &c.flakiness().Rule })},
-	{RuleMinPass + ".m", false, gateWhole(0, 1_000_000, func(c *GateConfig, v int64) { c.minPass().M = v })},
+	{RuleMinPass + ".m", false, gateWhole(1, 1_000_000, func(c *GateConfig, v int64) { c.minPass().M = v })},
 	{RuleMinPass + ".n", false, gateWhole(1, 1_000_000, func(c *GateConfig, v int64) { c.minPass().N = v })},
-	{RuleMinPass + ".share", false, gateNumber("a share from 0 to 1", in01, func(c *GateConfig, v float64) { c.minPass().Share = v })},
+	{RuleMinPass + ".share", false, gateNumber("a share above 0 and at most 1", func(v float64) bool { return v > 0 && v <= 1 }, func(c *GateConfig, v float64) { c.minPass().Share = v })},
 	{RuleHard, true, func(c *GateConfig, w []string) error { c.Hard = w; return noBlank(w) }},
 	{RuleMinCoverage, false, gateNumber("a share from 0 to 1", in01, func(c *GateConfig, v float64) { c.MinCoverage = &v })},
 	{RuleMaxCost, false, gateNumber("an amount of at least 0", atLeast0, func(c *GateConfig, v float64) { c.MaxCost = &v })},
-	{RuleMaxTurns, false, gateNumber("a number of at least 0", atLeast0, func(c *GateConfig, v float64) { c.MaxTurns = &v })},
-	{RuleMaxToolCalls, false, gateNumber("a number of at least 0", atLeast0, func(c *GateConfig, v float64) { c.MaxToolCalls = &v })},
+	{RuleMaxTurns, false, gateWhole(0, 1_000_000_000, func(c *GateConfig, v int64) { c.MaxTurns = wholeBound(v) })},
+	{RuleMaxToolCalls, false, gateWhole(0, 1_000_000_000, func(c *GateConfig, v int64) { c.MaxToolCalls = wholeBound(v) })},
 	{"track", true, func(c *GateConfig, w []string) error {
 		for _, name := range w {
 			if !slices.Contains(gateTracks, name) {
@@ -256,13 +256,23 @@ func (c *GateConfig) Normalise() error {
 		case m.M < 0 || m.N == 0:
 			return usagef("%s: both m and n are wanted: at least m of n trials are to pass", RuleMinPass)
 		case m.M > m.N:
-			return usagef("%s: m = %d of n = %d: m of at most n is wanted", RuleMinPass, m.M, m.N)
+			return usagef("%s", m.conflict())
 		}
 	}
 	if !c.hasRule() {
 		return usagef("the gate has no rule: give --baseline RUN, a threshold such as --min-pass-hat-k 0.7, or a gate.yaml (passhat gate init writes one)")
 	}
 	return nil
+}
+
+// conflict is the error of more passes than trials.
+func (m *MinPassRule) conflict() string {
+	return fmt.Sprintf("%s: m = %d of n = %d: m of at most n is wanted", RuleMinPass, m.M, m.N)
+}
+
+func wholeBound(v int64) *float64 {
+	f := float64(v)
+	return &f
 }
 
 func (c *GateConfig) hasRule() bool {

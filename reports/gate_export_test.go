@@ -17,6 +17,6 @@ func JudgeForTest(ctx context.Context, c []int64, before [][]int64, n, k int64) 
 	for i, b := range before {
 		base[i] = stats.RunCounts{C: b, N: ns}
 	}
-	verdict, _, err := judgeCounts(ctx, GateBaselineRule{Of: "both", Alpha: 0.05, Margin: 0.10}, c, ns, base, nil, k, 1)
+	verdict, _, err := judgeCounts(ctx, GateBaselineRule{Of: "both", Alpha: 0.05, Margin: 0.10}, 0.05, c, ns, base, nil, k, 1)
 	return verdict, err
 }

@@ -84,11 +84,11 @@ func firstFew(list string, few int) string {
 	return strings.Join(parts[:few], "; ") + fmt.Sprintf(" and %d more", len(parts)-few)
 }
 
-// exactRule tests each task by flakier_than_p, Holm over tasks.
-func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
+// exactRule tests each task by flakier_than_p, Holm over the tasks of all groups.
+func (g *gate) exactRule(grp *GateGroup, k *gateCounts, limit float64) (GateRule, error) {
 	nan, alpha := Num(math.NaN()), g.cfg.level()
 	r := GateRule{Rule: RuleMaxFlakiness, Threshold: fmt.Sprintf("flakiness ≤ %g (exact, α %.3g)", limit, alpha), Value: nan, Lower: nan, Upper: nan, CanPass: true, Verdict: GatePass}
-	tasks := int64(len(k.n))
+	j, tasks := g.judged[grp], g.flakyTasks()
 	alone, _, err := stats.FlakyTrials(limit, alpha)
 	if err != nil {
 		return r, err
@@ -97,22 +97,14 @@ func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
 	if err != nil {
 		return r, err
 	}
-	p := make([]float64, len(k.n))
 	reach := int64(0)
-	for i := range k.n {
-		if p[i], err = stats.FlakierThan(k.c[i], k.n[i], limit); err != nil {
-			return r, err
-		}
-		if holm > 0 && k.n[i] >= holm {
+	for _, n := range k.n {
+		if holm > 0 && n >= holm {
 			reach++
 		}
 	}
-	adjusted, err := stats.PAdjust(p, "holm")
-	if err != nil {
-		return r, err
-	}
 	least := math.Inf(1)
-	for i, v := range adjusted {
+	for i, v := range j.holm {
 		if v <= alpha {
 			r.Verdict = GateFail
 			r.At = append(r.At, k.tasks[i].task)
@@ -131,7 +123,7 @@ func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
 	case r.Verdict == GateFail:
 		r.Figures = firstFew(r.Figures, 5)
 		r.Reach = "can trip and can pass; needed at least: " + needs
-	case r.leaning(k, p, adjusted, limit, alpha):
+	case r.leaning(k, j, tasks, limit, alpha):
 		r.Reach = "can trip and can pass; needed at least: " + needs
 	case reach == 0:
 		r.Verdict, r.CanPass, r.Decide = GateInconclusive, false, needs
@@ -139,7 +131,7 @@ func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
 		r.Reach = "cannot trip with these n, so that to pass says nothing; needed: " + needs
 	default:
 		r.Figures = fmt.Sprintf("no task shown to be flakier, smallest adjusted p %.3f", least)
-		r.Reach = fmt.Sprintf("can trip for %d of %s; needed: %s", reach, plural(tasks, "task"), needs)
+		r.Reach = fmt.Sprintf("can trip for %d of %s; needed: %s", reach, plural(int64(len(k.n)), "task"), needs)
 	}
 	return r, nil
 }
@@ -147,8 +139,8 @@ func (g *gate) exactRule(k *gateCounts, limit float64) (GateRule, error) {
 // leaning makes the verdict inconclusive where a task lies above the limit and,
 // allowing for the number of tasks, is more likely flakier than not without
 // being shown to be: then the n that would show it, at its rate, is named.
-func (r *GateRule) leaning(k *gateCounts, p, adjusted []float64, limit, alpha float64) bool {
-	at := -1
+func (r *GateRule) leaning(k *gateCounts, j *gateJudged, tasks int64, limit, alpha float64) bool {
+	p, adjusted, at := j.flaky, j.holm, -1
 	for i := range p {
 		f, err := stats.Flakiness(k.c[i], k.n[i])
 		if err == nil && f > limit+1e-12 && adjusted[i] < 0.5 && (at < 0 || p[i] < p[at]) {
@@ -167,11 +159,11 @@ func (r *GateRule) leaning(k *gateCounts, p, adjusted []float64, limit, alpha fl
 		}
 		return 0
 	}
-	alone, holm := needed(alpha), needed(alpha/float64(len(p)))
+	alone, holm := needed(alpha), needed(alpha/float64(tasks))
 	r.Verdict = GateInconclusive
 	r.At = append(r.At, k.tasks[at].task)
-	r.Figures = fmt.Sprintf("%s %d of %d lies above the limit and is not shown to: p %.3f, adjusted over %s %.3f", k.tasks[at].task, c, n, p[at], plural(int64(len(p)), "task"), adjusted[at])
-	r.Decide = fmt.Sprintf("n = %d trials for the task alone, %d under Holm over %s, if its rate stays,", alone, holm, plural(int64(len(p)), "task"))
+	r.Figures = fmt.Sprintf("%s %d of %d lies above the limit and is not shown to: p %.3f, adjusted over %s %.3f", k.tasks[at].task, c, n, p[at], plural(tasks, "task"), adjusted[at])
+	r.Decide = fmt.Sprintf("n = %d trials for the task alone, %d under Holm over %s, if its rate stays,", alone, holm, plural(tasks, "task"))
 	if alone == 0 || holm == 0 {
 		r.Decide = fmt.Sprintf("more than %d trials", 1000*n)
 	}

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,14 +9,15 @@ import (
 )
 
 // gateTally is what became of a task's trials on one side or in one run.
-type gateTally struct{ n, c, ungraded, missing int64 }
+type gateTally struct {
+	n, c, ungraded, missing int64
+	planned                 bool // the log says how many trials were meant
+}
 
 func (t *gateTally) add(o gateTally) {
 	t.n, t.c, t.ungraded, t.missing = t.n+o.n, t.c+o.c, t.ungraded+o.ungraded, t.missing+o.missing
+	t.planned = t.planned || o.planned
 }
-
-// The two readings of PolicyBounds.
-const policyHigh = "high"
 
 // at gives passes and trials by a policy for ungraded trials.
 func (t gateTally) at(policy string) (c, n int64) {
@@ -26,6 +26,8 @@ func (t gateTally) at(policy string) (c, n int64) {
 		return t.c, t.n - t.ungraded
 	case policyHigh:
 		return t.c + t.ungraded, t.n
+	case policyFlaky:
+		return min(max(t.c, t.n/2), t.c+t.ungraded), t.n
 	}
 	return t.c, t.n
 }
@@ -47,6 +49,13 @@ func (t *gateTask) before() (sum gateTally) {
 		sum.add(w)
 	}
 	return sum
+}
+
+// absent says whether the newest run of the baseline has the task and the new
+// run does not, and how many trials that run made or planned of it.
+func (t *gateTask) absent(newest string) (trials int64, absent bool) {
+	was, ok := t.was[newest]
+	return was.n + was.missing, ok && was.n > 0 && t.now.n == 0 && !t.quarantined && t.kind != "capability"
 }
 
 // gated says whether rules judge the task.
@@ -126,7 +135,7 @@ func (g *gate) load(ctx context.Context) error {
 
 func (g *gate) loadTasks(ctx context.Context, grp *GateGroup, kinds map[[2]string]string) error {
 	_, rows, err := g.d.table(ctx, fmt.Sprintf(`SELECT suite, task_id, group_no = %d, coalesce(run_id, ''), max(shape), any_value(weight),
-	sum(graded + ungraded)::BIGINT, sum(c)::BIGINT, sum(ungraded)::BIGINT, coalesce(sum(missing), 0)::BIGINT
+	sum(graded + ungraded)::BIGINT, sum(c)::BIGINT, sum(ungraded)::BIGINT, coalesce(sum(missing), 0)::BIGINT, count(planned) > 0
 FROM selected_task_runs WHERE group_no IN (%[1]d, %d) GROUP BY ALL ORDER BY suite, task_id, 3, 4`, grp.newNo, grp.oldNo), nil)
 	if err != nil {
 		return err
@@ -151,6 +160,7 @@ FROM selected_task_runs WHERE group_no IN (%[1]d, %d) GROUP BY ALL ORDER BY suit
 			t.weight = w
 		}
 		tally := gateTally{n: r.int(6), c: r.int(7), ungraded: r.int(8), missing: r.int(9)}
+		tally.planned, _ = row[10].(bool)
 		if isNew, _ := row[2].(bool); isNew {
 			t.now.add(tally)
 			continue
@@ -210,7 +220,7 @@ func (g *gate) choose() error {
 		g.rep.LeftOut = append(g.rep.LeftOut, left)
 	}
 	gated, graded, common := 0, int64(0), 0
-	least := int64(math.MaxInt64)
+	var supported []int64 // the largest k of each task, on both sides
 	for _, grp := range g.rep.Groups {
 		for _, t := range grp.all {
 			if !t.gated() {
@@ -218,7 +228,9 @@ func (g *gate) choose() error {
 			}
 			gated++
 			graded += t.now.n - t.now.ungraded
-			least = min(least, max(1, t.now.n))
+			if n := g.most(t); n > 0 {
+				supported = append(supported, n)
+			}
 			if b := t.before(); b.n > 0 {
 				common++
 			}
@@ -232,18 +244,52 @@ func (g *gate) choose() error {
 	case g.rep.Baseline != nil && common == 0:
 		return fmt.Errorf("new %s and baseline %s have no task in common: there is nothing to compare", g.req.Judged, g.req.Against)
 	}
-	g.rep.K = g.cfg.K
-	if g.rep.K == 0 {
-		most := int64(3)
-		switch {
-		case g.cfg.KMax:
-			most = math.MaxInt64
-		case g.cfg.Profile == "nightly":
-			most = 8
-		}
-		g.rep.K = min(most, least)
-	}
+	g.settleK(supported)
 	return nil
+}
+
+// most is the largest k that a task supports, in the new run and in its baseline.
+func (g *gate) most(t *gateTask) int64 {
+	_, n := t.now.at(g.readings()[0].now)
+	was := t.before()
+	if _, old := was.at(g.readings()[0].was); old > 0 {
+		n = min(n, old)
+	}
+	return n
+}
+
+// settleK takes the k that is asked for, else the largest up to 3 (nightly 8)
+// that nine tasks in ten support: one task that was tried once must not make
+// pass^k of the others the plain mean. Tasks of fewer trials are named.
+func (g *gate) settleK(supported []int64) {
+	g.rep.K = g.cfg.K
+	if g.rep.K > 0 || len(supported) == 0 {
+		g.rep.K = max(1, g.rep.K)
+		return
+	}
+	slices.Sort(supported)
+	at, most := len(supported)/10, int64(3)
+	switch {
+	case g.cfg.KMax:
+		at, most = 0, math.MaxInt64
+	case g.cfg.Profile == "nightly":
+		most = 8
+	}
+	g.rep.K = min(most, supported[at])
+	var short []string
+	for _, grp := range g.rep.Groups {
+		for _, t := range grp.all {
+			if n := g.most(t); t.gated() && n > 0 && n < g.rep.K {
+				short = append(short, fmt.Sprintf("%s with n = %d", t.task, n))
+			}
+		}
+	}
+	if len(short) > 0 {
+		g.rep.Warnings = append(g.rep.Warnings, fmt.Sprintf("pass^%d leaves out %s of too few trials: %s; the mean has them", g.rep.K, plural(int64(len(short)), "task"), someOf(short, 5)))
+	}
+	if g.rep.K < min(most, 3) && g.cfg.Baseline != nil && g.cfg.Baseline.Of != "mean" {
+		g.rep.Warnings = append(g.rep.Warnings, fmt.Sprintf("k = %d, since more than a tenth of the tasks have no more than %s on both sides: of stable tasks that turn flaky little can be seen", g.rep.K, plural(g.rep.K, "trial")))
+	}
 }
 
 // left is the condition on t that leaves out what no rule judges.
@@ -262,6 +308,19 @@ func (grp *GateGroup) left(alias string) string {
 
 // facts reads what needs single trials.
 func (g *gate) facts(ctx context.Context) error {
+	// Money is spent by the run as a whole, whatever is gated of it.
+	var sides []string
+	for _, grp := range g.rep.Groups {
+		sides = append(sides, fmt.Sprint(grp.newNo))
+	}
+	row, err := g.d.row(ctx, "SELECT sum(TRY_CAST(round(cost_usd * 1e9) AS BIGINT))::DOUBLE / 1e9, count(cost_usd), count(*) FROM selected WHERE group_no IN ("+strings.Join(sides, ", ")+")")
+	if err != nil {
+		return err
+	}
+	g.cost, g.costN, g.costAll = math.NaN(), row.int(1), row.int(2)
+	if v, ok := row[0].(float64); ok {
+		g.cost = v
+	}
 	for _, grp := range g.rep.Groups {
 		for _, side := range []struct {
 			no   int64
@@ -326,61 +385,4 @@ func (g *gate) traces(ctx context.Context, grp *GateGroup) error {
 		t.trace = traces[[2]string{t.suite, t.task}]
 	}
 	return nil
-}
-
-// gateCounts are the gated tasks of a group as lists, in a fixed order.
-type gateCounts struct {
-	tasks    []*gateTask
-	c, n     []int64
-	w        []float64
-	runs     []string  // of the baseline
-	bc, bn   [][]int64 // by run, by task
-	pc, pn   []int64   // pooled over the runs
-	measured int       // tasks that the baseline has too
-}
-
-func (g *gate) counts(grp *GateGroup) *gateCounts {
-	k := &gateCounts{}
-	runs := map[string]bool{}
-	for _, t := range grp.all {
-		if t.gated() {
-			k.tasks = append(k.tasks, t)
-			for run := range t.was {
-				runs[run] = true
-			}
-		}
-	}
-	for run := range runs {
-		k.runs = append(k.runs, run)
-	}
-	slices.Sort(k.runs)
-	k.bc, k.bn = make([][]int64, len(k.runs)), make([][]int64, len(k.runs))
-	for _, t := range k.tasks {
-		c, n := t.now.at(g.pol)
-		k.c, k.n, k.w = append(k.c, c), append(k.n, n), append(k.w, t.weight)
-		var pc, pn int64
-		for i, run := range k.runs {
-			bc, bn := t.was[run].at(g.pol)
-			k.bc[i], k.bn[i] = append(k.bc[i], bc), append(k.bn[i], bn)
-			pc, pn = pc+bc, pn+bn
-		}
-		if k.pc, k.pn = append(k.pc, pc), append(k.pn, pn); pn > 0 && n > 0 {
-			k.measured++
-		}
-	}
-	return k
-}
-
-// worst orders tasks for people: the largest drop first, then the lowest rate.
-func worst(tasks []GateTask) {
-	drop := func(t GateTask) float64 {
-		if t.OldN == 0 || t.N == 0 {
-			return 0
-		}
-		return float64(t.C)/float64(t.N) - float64(t.OldC)/float64(t.OldN)
-	}
-	rate := func(t GateTask) float64 { return float64(t.C) / math.Max(1, float64(t.N)) }
-	slices.SortStableFunc(tasks, func(a, b GateTask) int {
-		return cmp.Or(cmp.Compare(drop(a), drop(b)), cmp.Compare(rate(a), rate(b)), cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Task, b.Task))
-	})
 }

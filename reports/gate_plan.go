@@ -111,11 +111,12 @@ func planBaseline(rule GateBaselineRule, tasks, trials, runs, k int64) [][]any {
 			}
 			drop, pass := oddsOf(math.Sqrt(variance/float64(tasks)), 0, 0, level, rule)
 			says := fmt.Sprintf("from %.3f", top)
-			trip := "yes"
+			trip, seen := "yes", any(drop)
 			if drop > top {
+				seen = nil
 				trip, says = "hardly", fmt.Sprintf("the statistic is %.3f: no drop is seen 4 times in 5", top)
 			}
-			rows = append(rows, []any{RuleBaseline + ": " + label, suite.name, trip, map[bool]string{true: "yes", false: "hardly"}[pass > 0.1], drop, pass, says})
+			rows = append(rows, []any{RuleBaseline + ": " + label, suite.name, trip, map[bool]string{true: "yes", false: "hardly"}[pass > 0.1], seen, pass, says})
 		}
 	}
 	return rows
@@ -161,7 +162,42 @@ func planRules(cfg GateConfig, tasks, trials, k int64) ([][]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, []any{RuleMinPass, "all at 0.95", yes[m.M > 0], yes[trials >= m.M], nil, nil, fmt.Sprintf("%.2f of %s miss it by chance in a run", float64(tasks)*p, plural(tasks, "task"))})
+		rows = append(rows, []any{RuleMinPass, "all at 0.95", yes[m.Share > 0 && m.trips(trials)], yes[trials >= m.M || m.Share == 0], nil, nil, fmt.Sprintf("%.2f of %s miss it by chance in a run", float64(tasks)*p, plural(tasks, "task"))})
 	}
-	return rows, nil
+	return append(rows, planFacts(cfg)...), nil
+}
+
+// planFacts are the rules on what the log says of each trial, which can trip and
+// pass whatever n is.
+func planFacts(cfg GateConfig) [][]any {
+	var rows [][]any
+	add := func(rule string, trips bool, says string) {
+		rows = append(rows, []any{rule, nil, map[bool]string{true: "yes", false: "no"}[trips], "yes", nil, nil, says})
+	}
+	for _, name := range cfg.Hard {
+		if name == "crash" {
+			add(RuleHard+": crash", true, "trips at the first trial that ends with an error")
+		} else {
+			add(RuleHard+": "+name, true, "trips at the first trial that fails the check; inconclusive where no trial has it")
+		}
+	}
+	if v := cfg.MinCoverage; v != nil {
+		add(RuleMinCoverage, *v > 0, "graded of planned trials; without a plan in the log, of those found")
+	}
+	for _, b := range []struct {
+		rule, says string
+		limit      *float64
+	}{
+		{RuleMaxCost, "the sum over the run's trials; inconclusive where the cost of some is not known", cfg.MaxCost},
+		{RuleMaxTurns, "the longest trial; inconclusive where no trial has the figure", cfg.MaxTurns},
+		{RuleMaxToolCalls, "the trial with most; inconclusive where no trial has the figure", cfg.MaxToolCalls},
+	} {
+		if b.limit != nil {
+			add(b.rule, true, b.says)
+		}
+	}
+	if n := len(cfg.Quarantine); n > 0 {
+		add(RuleQuarantine, true, isAre(int64(n), "task")+" left out; trips from the day after an entry's last one")
+	}
+	return rows
 }

@@ -49,6 +49,9 @@ func (rep *GateReport) headLines() []string {
 			out = append(out, name+note)
 		}
 	}
+	if len(rep.Groups) > 1 && rep.PassOdds.known() {
+		out = append(out, fmt.Sprintf("%d groups share one verdict: were nothing changed, all of them would pass the baseline rule %s", len(rep.Groups), timesIn100(float64(rep.PassOdds))))
+	}
 	if line := rep.leftOutLine(); line != "" {
 		out = append(out, line)
 	}
@@ -62,11 +65,17 @@ func (g *GateGroup) line(k int64) string {
 		n += fmt.Sprintf(" to %d", g.NMax)
 	}
 	text := fmt.Sprintf("%s, %s, %s", plural(int64(g.Tasks), "task"), plural(g.Trials, "trial"), n)
+	upTo := func(low, high Num) string {
+		if !high.known() || high <= low {
+			return ""
+		}
+		return fmt.Sprintf(" to %.3f", float64(high))
+	}
 	if g.Mean.known() {
-		text += fmt.Sprintf(" · mean %.3f", float64(g.Mean))
+		text += fmt.Sprintf(" · mean %.3f%s", float64(g.Mean), upTo(g.Mean, g.MeanHigh))
 	}
 	if g.PassHatK.known() && k > 1 {
-		text += fmt.Sprintf(" · pass^%d %.3f%s", k, float64(g.PassHatK), interval(float64(g.Lower), float64(g.Upper)))
+		text += fmt.Sprintf(" · pass^%d %.3f%s%s", k, float64(g.PassHatK), upTo(g.PassHatK, g.PassHatKHigh), interval(float64(g.Lower), float64(g.Upper)))
 	}
 	if g.Ungraded > 0 {
 		text += fmt.Sprintf(" · %d ungraded", g.Ungraded)

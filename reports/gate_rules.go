@@ -11,57 +11,6 @@ import (
 	"passhat/udf/stats"
 )
 
-// judge applies every rule to every group.
-func (g *gate) judge(ctx context.Context) error {
-	for _, grp := range g.rep.Groups {
-		if err := g.figures(grp); err != nil {
-			return err
-		}
-		low, high := g.cfg.Policy, ""
-		switch {
-		case g.cfg.Policy == PolicyBounds:
-			low, high = PolicyFail, policyHigh
-		case g.cfg.Policy == PolicyFail:
-			high = PolicyExclude
-		default:
-			high = PolicyFail
-		}
-		g.pol = low
-		rules, err := g.rules(ctx, grp)
-		if err != nil {
-			return err
-		}
-		grp.Rules = rules
-		grp.Verdict = verdictOf(rules)
-		if grp.Ungraded > 0 {
-			if err := g.otherPolicy(ctx, grp, high); err != nil {
-				return err
-			}
-		}
-		g.pol = low
-		g.list(grp)
-		g.track(grp)
-	}
-	return g.differences(ctx)
-}
-
-// otherPolicy says when ungraded trials, counted otherwise, would change the
-// verdict; under bounds that makes it inconclusive.
-func (g *gate) otherPolicy(ctx context.Context, grp *GateGroup, policy string) error {
-	g.pol = policy
-	rules, err := g.rules(ctx, grp)
-	if err != nil || verdictOf(rules) == grp.Verdict {
-		return err
-	}
-	if g.cfg.Policy == PolicyBounds {
-		grp.Notes = append(grp.Notes, fmt.Sprintf("inconclusive: with its %s counted as failed the verdict is %s, as passed %s", plural(grp.Ungraded, "ungraded trial"), grp.Verdict, verdictOf(rules)))
-		grp.Verdict = GateInconclusive
-		return nil
-	}
-	grp.Notes = append(grp.Notes, fmt.Sprintf("%s: under policy %s the verdict would be %s", plural(grp.Ungraded, "ungraded trial"), policy, verdictOf(rules)))
-	return nil
-}
-
 // verdictOf is the worst verdict of rules.
 func verdictOf(rules []GateRule) string {
 	out := GatePass
@@ -78,11 +27,9 @@ func worse(a, b string) string {
 
 // figures fills in what a group is, whatever the rules.
 func (g *gate) figures(grp *GateGroup) error {
-	if g.cfg.Policy == PolicyBounds {
-		g.pol = PolicyFail
-	}
+	g.reading = g.readings()[0]
 	k := g.counts(grp)
-	grp.Tasks, grp.BaselineRuns = len(k.tasks), len(k.runs)
+	grp.Tasks, grp.BaselineRuns = len(k.tasks), k.nights
 	grp.NMin = math.MaxInt64
 	for i, t := range k.tasks {
 		grp.Trials += k.n[i]
@@ -93,13 +40,28 @@ func (g *gate) figures(grp *GateGroup) error {
 	if len(k.tasks) == 0 {
 		grp.NMin = 0
 	}
-	mean, err := stats.FixedSuiteCI(k.c, k.n, k.w, 1, g.cfg.Conf)
+	mean, hat, err := g.suite(k)
 	if err != nil {
 		return err
 	}
-	hat, err := stats.FixedSuiteCI(k.c, k.n, k.w, g.rep.K, g.cfg.Conf)
 	grp.Mean, grp.PassHatK, grp.Lower, grp.Upper = Num(mean.Estimate), Num(hat.Estimate), Num(hat.Lower), Num(hat.Upper)
-	return err
+	grp.MeanHigh, grp.PassHatKHigh = Num(math.NaN()), Num(math.NaN())
+	if g.cfg.Policy == PolicyBounds {
+		g.reading = g.readings()[1]
+		if mean, hat, err = g.suite(g.counts(grp)); err != nil {
+			return err
+		}
+		grp.MeanHigh, grp.PassHatKHigh, grp.Upper = Num(mean.Estimate), Num(hat.Estimate), Num(hat.Upper)
+	}
+	return nil
+}
+
+// suite is the mean and pass^k of the gated tasks, these tasks.
+func (g *gate) suite(k *gateCounts) (mean, hat stats.FixedInterval, err error) {
+	if mean, err = stats.FixedSuiteCI(k.c, k.n, k.w, 1, g.cfg.Conf); err == nil {
+		hat, err = stats.FixedSuiteCI(k.c, k.n, k.w, g.rep.K, g.cfg.Conf)
+	}
+	return mean, hat, err
 }
 
 // rules applies the rules that are asked for, in the order of their cost: what
@@ -123,7 +85,7 @@ func (g *gate) rules(ctx context.Context, grp *GateGroup) ([]GateRule, error) {
 		}
 	}
 	if g.cfg.MinCoverage != nil {
-		add(g.coverageRule(k), nil)
+		add(g.coverageRule(grp, k), nil)
 	}
 	if b := g.cfg.Baseline; b != nil {
 		if err := add(g.baselineRule(ctx, grp, k)); err != nil {
@@ -136,11 +98,11 @@ func (g *gate) rules(ctx context.Context, grp *GateGroup) ([]GateRule, error) {
 		}
 	}
 	if f := g.cfg.MaxFlakiness; f != nil {
-		rule := g.pointRule
+		r, err := g.pointRule(k, f.Limit)
 		if f.Rule == "exact" {
-			rule = g.exactRule
+			r, err = g.exactRule(grp, k, f.Limit)
 		}
-		if err := add(rule(k, f.Limit)); err != nil {
+		if err := add(r, err); err != nil {
 			return nil, err
 		}
 	}
@@ -155,10 +117,18 @@ func (g *gate) rules(ctx context.Context, grp *GateGroup) ([]GateRule, error) {
 		}
 	}
 	f := grp.now
-	bound(RuleMaxCost, "USD for the run", g.cfg.MaxCost, f.cost, f.costN, f.trials, 4)
+	bound(RuleMaxCost, "USD for the run"+g.costShare(f), g.cfg.MaxCost, g.cost, g.costN, g.costAll, 4)
 	bound(RuleMaxTurns, "turns in the longest trial", g.cfg.MaxTurns, f.maxTurns, f.turnsN, f.trials, 0)
 	bound(RuleMaxToolCalls, "tool calls in the trial with most", g.cfg.MaxToolCalls, f.maxCalls, f.callsN, f.trials, 0)
 	return out, nil
+}
+
+// costShare says which part of the run's cost is a group's own.
+func (g *gate) costShare(f gateFacts) string {
+	if len(g.rep.Groups) < 2 || f.costN == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.4f of them in this group", f.cost)
 }
 
 func (g *gate) quarantineRule() GateRule {
@@ -196,20 +166,44 @@ func boundRule(name, what string, limit, value float64, have, all int64, decimal
 	return r
 }
 
-func (g *gate) coverageRule(k *gateCounts) GateRule {
+// coverageRule holds the share of planned trials that were graded against a
+// bound. Trials that the newest run of the baseline made of tasks which the new
+// run lacks count as planned.
+func (g *gate) coverageRule(grp *GateGroup, k *gateCounts) GateRule {
 	limit := *g.cfg.MinCoverage
-	var graded, planned int64
+	var graded, planned, lost int64
+	noPlan, absent := 0, 0
 	r := GateRule{Rule: RuleMinCoverage, Threshold: fmt.Sprintf("≥ %g", limit), Lower: Num(math.NaN()), Upper: Num(math.NaN()),
-		CanTrip: limit > 0, CanPass: true, Reach: "can trip and can pass", Verdict: GatePass}
+		CanTrip: limit > 0, CanPass: true, Reach: reachWords(limit > 0, true), Verdict: GatePass}
+	for _, t := range grp.all {
+		trials, gone := t.absent(g.newestRun(t.suite))
+		if gone {
+			absent, lost = absent+1, lost+trials
+			r.At = append(r.At, t.task)
+		}
+	}
 	for _, t := range k.tasks {
 		graded += t.now.n - t.now.ungraded
 		planned += t.now.n + t.now.missing
+		if !t.now.planned {
+			noPlan++
+		}
 		if t.now.ungraded+t.now.missing > 0 {
 			r.At = append(r.At, t.task)
 		}
 	}
+	planned += lost
 	r.Value = Num(float64(graded) / math.Max(1, float64(planned)))
 	r.Figures = fmt.Sprintf("%d of %d planned trials graded, %.4f", graded, planned, float64(r.Value))
+	switch {
+	case noPlan == len(k.tasks):
+		r.Figures = fmt.Sprintf("%d of %d trials found were graded, %.4f; the log has no plan, so that trials never begun are not seen", graded, planned, float64(r.Value))
+	case noPlan > 0:
+		r.Figures += fmt.Sprintf("; for %s the log has no plan, and what was found counts", plural(int64(noPlan), "task"))
+	}
+	if absent > 0 {
+		r.Figures = fmt.Sprintf("%d of %d trials graded, %.4f; %d of them are of %s that only the baseline has", graded, planned, float64(r.Value), lost, plural(int64(absent), "task"))
+	}
 	if float64(r.Value) < limit-1e-12 {
 		r.Verdict = GateFail
 	}
@@ -252,7 +246,7 @@ func (g *gate) hatRule(k *gateCounts, limit float64) (GateRule, error) {
 	best := make([]int64, len(k.n))
 	copy(best, k.n)
 	top, err := stats.FixedSuiteCI(best, k.n, k.w, kk, g.cfg.Conf)
-	r.Reach = fmt.Sprintf("can trip and can pass; were every trial to pass, pass^%d would be known to be at least %.3f", kk, top.Lower)
+	r.Reach = fmt.Sprintf("%s; were every trial to pass, pass^%d would be known to be at least %.3f", reachWords(r.CanTrip, r.CanPass), kk, top.Lower)
 	return r, err
 }
 
@@ -263,50 +257,16 @@ func interval(lower, upper float64) string {
 	return fmt.Sprintf(" [%.3f, %.3f]", lower, upper)
 }
 
-// minPassRule wants m of n trials of a task, in a share of the tasks. With more
-// trials than n the share m/n is asked of them all.
-func (g *gate) minPassRule(k *gateCounts, m MinPassRule) (GateRule, error) {
-	r := GateRule{Rule: RuleMinPass, Threshold: fmt.Sprintf("%d of %d in %g of the tasks", m.M, m.N, m.Share), Lower: Num(math.NaN()), Upper: Num(math.NaN()),
-		CanTrip: m.M > 0 && m.Share > 0, CanPass: true, Verdict: GatePass}
-	held, open := 0, 0
-	expected := 0.0
-	for i, n := range k.n {
-		c := k.c[i]
-		switch {
-		case n >= m.N && c*m.N >= m.M*n, n < m.N && c >= m.M:
-			held++
-		case n < m.N && n-c <= m.N-m.M:
-			open++
-		default:
-			r.At = append(r.At, k.tasks[i].task)
-		}
-		rate := 0.95
-		if k.pn[i] > 0 {
-			rate = float64(k.pc[i]) / float64(k.pn[i])
-		}
-		p, err := stats.MinPassFalseRed(rate, m.N, m.M)
-		if err != nil {
-			return r, err
-		}
-		expected += p
-	}
-	all := float64(len(k.n))
-	r.Value = Num(float64(held) / all)
-	r.Figures = fmt.Sprintf("%d of %s hold it", held, plural(int64(len(k.n)), "task"))
+func reachWords(trip, pass bool) string {
 	switch {
-	case float64(held) >= m.Share*all-1e-9:
-	case float64(held+open) >= m.Share*all-1e-9:
-		r.Verdict, r.Decide = GateInconclusive, fmt.Sprintf("n = %d trials for every task", m.N)
-		r.Figures += fmt.Sprintf(", %d have fewer than %d trials and may yet", open, m.N)
-	default:
-		r.Verdict = GateFail
+	case trip && pass:
+		return "can trip and can pass"
+	case trip:
+		return "can trip, but cannot pass with these n"
+	case pass:
+		return "cannot trip with these n, but can pass"
 	}
-	of := "the rates of the baseline"
-	if len(k.runs) == 0 {
-		of = "tasks of rate 0.95"
-	}
-	r.Reach = fmt.Sprintf("can trip and can pass; at %s %.2f tasks of a run miss it by chance", of, expected)
-	return r, nil
+	return "can neither trip nor pass with these n"
 }
 
 // hardRule is red at the first crash, or the first failure of a named check.

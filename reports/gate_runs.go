@@ -212,7 +212,7 @@ func (g *gate) latest(runs, judged []gateRun, back int) ([]gateRun, string, erro
 				have = append(have, r)
 			}
 		}
-		like := pickLike(have, mine)
+		like, unlike := pickLike(have, mine)
 		if back < len(like) {
 			like = like[back:]
 		} else {
@@ -223,8 +223,11 @@ func (g *gate) latest(runs, judged []gateRun, back int) ([]gateRun, string, erro
 		}
 		like = like[:min(len(like), int(g.cfg.Baseline.Runs))]
 		out = append(out, like...)
+		if unlike != "" {
+			notes = append(notes, unlike)
+		}
 		if left := len(have) - len(like) - back; left > 0 {
-			notes = append(notes, fmt.Sprintf("%s of suite %s not used: older, or of another configuration", isAre(int64(left), "run"), orText(suite, notInLog)))
+			notes = append(notes, fmt.Sprintf("%s of suite %s not used: older, or of another configuration", plural(int64(left), "run"), orText(suite, notInLog)))
 		}
 	}
 	if len(out) > 0 {
@@ -238,28 +241,43 @@ func (g *gate) latest(runs, judged []gateRun, back int) ([]gateRun, string, erro
 		g.req.Against, strings.Join(suites(judged), ", "))}
 }
 
-func pickLike(have []gateRun, mine gateRun) []gateRun {
-	if len(have) == 0 {
-		return nil
-	}
-	for _, want := range []func(gateRun) bool{
-		func(r gateRun) bool { return r.config == mine.config },
-		func(r gateRun) bool { return r.model == mine.model },
-		func(gateRun) bool { return true },
+// pickLike takes the runs configured like one, newest first, and says so where
+// they are not configured like the run that is judged.
+func pickLike(have []gateRun, mine gateRun) (out []gateRun, unlike string) {
+	for _, want := range []struct {
+		like func(gateRun) bool
+		note string
+	}{
+		{func(r gateRun) bool { return r.config == mine.config }, ""},
+		{func(r gateRun) bool { return r.model == mine.model }, "no earlier run has the settings of the new one; taken are the newest of its model, agent and effort"},
+		{func(gateRun) bool { return true }, "no earlier run is of the new one's model, agent and effort; taken is the newest of another configuration, so that the difference shows that too"},
 	} {
-		at := slices.IndexFunc(have, want)
+		at := slices.IndexFunc(have, want.like)
 		if at < 0 {
 			continue
 		}
-		var out []gateRun
 		for _, r := range have {
 			if r.config == have[at].config {
 				out = append(out, r)
 			}
 		}
-		return out
+		return out, want.note
 	}
-	return nil
+	return nil, ""
+}
+
+// newestRun names the newest run of the baseline in a suite.
+func (g *gate) newestRun(suite string) string {
+	if g.rep.Baseline == nil {
+		return ""
+	}
+	var newest GateRun
+	for _, r := range g.rep.Baseline.Runs {
+		if r.Suite == suite && (newest.RunID == "" || r.RunAt.After(newest.RunAt)) {
+			newest = r
+		}
+	}
+	return newest.RunID
 }
 
 // suites lists the suites of runs, each once, in order of the alphabet.

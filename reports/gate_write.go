@@ -116,11 +116,14 @@ func (rep *GateReport) markdown() string {
 }
 
 func (rep *GateReport) markdownTasks(b *strings.Builder) {
-	rows, more := []GateTask{}, 0
+	rows, more, several := []GateTask{}, 0, len(rep.Groups) > 1
 	for _, g := range rep.Groups {
 		for _, t := range g.Worst {
 			if t.C == t.N && t.Change != "fixed" {
 				continue
+			}
+			if several {
+				t.Task += " (" + g.Name + ")"
 			}
 			if len(rows) < mdMaxTasks {
 				rows = append(rows, t)
@@ -144,8 +147,17 @@ func (rep *GateReport) markdownTasks(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %d/%d | %s | %s | %s |\n", mdText(cutRunes(t.Task, 120)), t.C, t.N, before, flaky, t.Change)
 	}
 	if more > 0 {
-		fmt.Fprintf(b, "\n%d more tasks failed at least once.\n", more)
+		fmt.Fprintf(b, "\n%d more tasks failed at least once%s.\n", more, map[bool]string{true: ", a task of each group counted for itself"}[several])
 	}
+}
+
+// visibleLines makes each text one harmless line.
+func visibleLines(texts ...string) string {
+	lines := make([]string, len(texts))
+	for i, s := range texts {
+		lines[i] = visible(s)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func cutRunes(s string, most int) string {
@@ -196,8 +208,8 @@ func (rep *GateReport) junit() ([]byte, error) {
 	for i, g := range rep.Groups {
 		s := junitSuite{Name: visible(g.Name), Time: rep.Made.UTC().Format("2006-01-02T15:04:05"), Out: visible(g.line(rep.K))}
 		for _, r := range g.Rules {
-			c := junitCase{Name: visible(r.Rule), Class: "passhat.gate." + visible(g.Name), Out: visible(r.Threshold + "\n" + r.Reach)}
-			msg := &junitMessage{Message: visible(r.Figures), Text: visible(strings.Join(r.At, "\n"))}
+			c := junitCase{Name: visible(r.Rule), Class: "passhat.gate." + visible(g.Name), Out: visibleLines(r.Threshold, r.Reach)}
+			msg := &junitMessage{Message: visible(r.Figures), Text: visibleLines(r.At...)}
 			switch {
 			case r.Verdict == GateFail, r.Verdict == GateInconclusive && rep.Inconclusive == "fail":
 				c.Failure = msg
@@ -207,7 +219,7 @@ func (rep *GateReport) junit() ([]byte, error) {
 				c.Skipped = msg
 				s.Skipped++
 			default:
-				c.Out = visible(r.Figures + "\n" + c.Out)
+				c.Out = visibleLines(r.Figures, r.Threshold, r.Reach)
 			}
 			s.Cases = append(s.Cases, c)
 		}

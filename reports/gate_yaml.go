@@ -65,7 +65,7 @@ func readGateBytes(path string) ([]byte, error) {
 // ParseGate is ReadGateFile of content that is read already; a quarantine file
 // that it names lies beside path.
 func ParseGate(path string, data []byte, profile string) (GateConfig, error) {
-	w := &gateWalk{file: path, profile: profile, cfg: GateConfig{File: path}, seen: map[string]int{}}
+	w := &gateWalk{file: path, profile: profile, cfg: GateConfig{File: path}, seen: map[string]int{}, at: map[string]int{}}
 	root, err := yamlRoot(path, data)
 	if err != nil {
 		return w.cfg, err
@@ -76,7 +76,7 @@ func ParseGate(path string, data []byte, profile string) (GateConfig, error) {
 	if err := w.top(root); err != nil {
 		return w.cfg, err
 	}
-	return w.cfg, nil
+	return w.cfg, w.together()
 }
 
 var reYAMLLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s*)?line ([0-9]+): `)
@@ -93,17 +93,35 @@ func yamlRoot(path string, data []byte) (*yaml.Node, error) {
 		return nil, &GateError{File: path, Line: more.Line, Message: "a second document begins here; one is wanted"}
 	}
 	if err != nil {
-		fault := &GateError{File: path, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
-		if m := reYAMLLine.FindStringSubmatch(err.Error()); m != nil {
-			fmt.Sscan(m[1], &fault.Line)
-			fault.Message = strings.TrimPrefix(err.Error(), m[0])
-		}
-		return nil, fault
+		return nil, yamlFault(path, data, err)
 	}
 	if len(doc.Content) != 1 {
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
 	}
 	return doc.Content[0], nil
+}
+
+var reYAMLAnchor = regexp.MustCompile(`^unknown anchor '(.+)' referenced`)
+
+// yamlFault puts the line to a parser's error, which names none for the first
+// line and one too few where it missed something.
+func yamlFault(path string, data []byte, err error) *GateError {
+	fault := &GateError{File: path, Line: 1, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if m := reYAMLLine.FindStringSubmatch(err.Error()); m != nil {
+		fmt.Sscan(m[1], &fault.Line)
+		fault.Message = strings.TrimPrefix(err.Error(), m[0])
+		if strings.HasPrefix(fault.Message, "did not find expected") {
+			fault.Line++
+		}
+	}
+	fault.Line = min(fault.Line, 1+bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))
+	if m := reYAMLAnchor.FindStringSubmatch(fault.Message); m != nil {
+		if at := bytes.Index(data, []byte("*"+m[1])); at >= 0 {
+			fault.Line = 1 + bytes.Count(data[:at], []byte("\n"))
+		}
+	}
+	fault.Message = visible(fault.Message)
+	return fault
 }
 
 // gateWalk reads the nodes of a gate.yaml into a GateConfig.
@@ -112,6 +130,7 @@ type gateWalk struct {
 	profile string
 	cfg     GateConfig
 	seen    map[string]int // paths, with the lines where they stand
+	at      map[string]int // the same of what counts, a profile's going before
 	prefix  string         // "profiles.pr." inside a profile
 }
 
@@ -137,6 +156,16 @@ func (w *gateWalk) top(root *yaml.Node) error {
 		return nil
 	}
 	return w.profiles(profiles)
+}
+
+// together checks what must be together in the file, whatever flags add to it.
+func (w *gateWalk) together() error {
+	m := w.cfg.MinPass
+	if m == nil || m.M <= m.N || m.N == 0 {
+		return nil
+	}
+	line := max(w.at[RuleMinPass+".m"], w.at[RuleMinPass+".n"], w.at[RuleMinPass])
+	return &GateError{File: w.file, Line: line, Message: m.conflict()}
 }
 
 // profiles checks all of them and applies the one that is asked for.
@@ -201,6 +230,9 @@ func (w *gateWalk) mapping(prefix string, n *yaml.Node) error {
 			return w.fail(key, "%s%s stands twice, first on line %d", w.prefix, path, before)
 		}
 		w.seen[path] = key.Line
+		if w.at != nil {
+			w.at[path] = key.Line
+		}
 		if err := w.value(path, value); err != nil {
 			return err
 		}
@@ -273,6 +305,10 @@ func (w *gateWalk) quarantine(n *yaml.Node) error {
 		path = filepath.Join(filepath.Dir(w.file), path)
 	}
 	list, err := ReadQuarantine(path)
+	var fault *GateError
+	if errors.As(err, &fault) && fault.Line == 0 {
+		return w.fail(n, "%s%s: %v", w.prefix, RuleQuarantine, err)
+	}
 	w.cfg.Quarantine = append(w.cfg.Quarantine, list...)
 	return err
 }

@@ -41,15 +41,21 @@ func coverageCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run() },
 	}
+	o.simulation(cmd, "docs/statistics.md")
+	cmd.AddCommand(coverageGateCommand())
+	return cmd
+}
+
+// simulation adds the flags of a simulation that writes its tables into doc.
+func (o *coverageOptions) simulation(cmd *cobra.Command, doc string) {
 	flags := cmd.Flags()
 	flags.IntVar(&o.repeats, "repeats", 2000, "repeats of each cell")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
 	flags.IntVar(&o.workers, "workers", runtime.NumCPU(), "cells measured at the same time")
 	flags.StringVar(&o.filter, "cells", "", "only the cells whose name holds this text; prints the tables instead of writing them")
-	flags.StringVar(&o.doc, "doc", "docs/statistics.md", "the document to write the tables into")
+	flags.StringVar(&o.doc, "doc", doc, "the document to write the tables into")
 	flags.StringVar(&o.out, "out", "", "also write the counts of every cell to this CSV file")
 	flags.StringVar(&o.from, "from", "", "set the tables anew from a CSV file that --out wrote with the same --repeats and --seed")
-	return cmd
 }
 
 // coverageCells is the whole declared grid.

@@ -145,53 +145,76 @@ func judgeGate(t []tally, run stats.RunCounts, baseline []stats.RunCounts) error
 	return err
 }
 
-// gateVerdict is the verdict of GateBaseline, whose permutation test, the costly
-// part, is left out where the interval or the spread of the runs already says
-// that the statistic can't have dropped, or the other one has. mean is the test
+// gateVerdict is the verdict of GateBaseline at the usual margin. mean is the test
 // of the mean, which has been made.
 func gateVerdict(ctx context.Context, run stats.RunCounts, baseline []stats.RunCounts, pool stats.RunCounts, mean stats.StratifiedTest) (string, error) {
-	verdict := stats.VerdictInconclusive
-	for _, k := range []int64{1, gateK} {
+	e, err := gateEvidence(ctx, run, baseline, pool, &mean, gateMargin)
+	return e.verdict(gateMargin), err
+}
+
+// evidence is what the gate knows of the mean and of pass^k.
+type evidence [2]struct {
+	lower float64 // lower end of the interval of the difference
+	p     float64 // of the drop; 1 where it was not needed
+}
+
+// gateEvidence is the evidence of GateBaseline, whose permutation test, the costly
+// part, is left out where the interval, at the smallest margin asked about, or the
+// spread of the runs already says that the statistic can't have dropped. mean is
+// the test of the mean where it has been made.
+func gateEvidence(ctx context.Context, run stats.RunCounts, baseline []stats.RunCounts, pool stats.RunCounts, mean *stats.StratifiedTest, margin float64) (e evidence, err error) {
+	for i, k := range []int64{1, gateK} {
 		d, err := stats.FixedSuiteDiff(run.C, run.N, pool.C, pool.N, nil, k, 1-2*gateAlpha)
 		if err != nil {
-			return "", err
+			return e, err
 		}
 		spread := stats.Prediction{PDrop: 0, Lower: math.Inf(1)}
 		if len(baseline) >= stats.EnoughRuns {
 			if spread, err = predictGate(run, baseline, k); err != nil {
-				return "", err
+				return e, err
 			}
 		}
-		beyond := !(min(d.Lower, spread.Lower) > -gateMargin)
-		if k == 1 && !beyond {
-			verdict = stats.VerdictPass
+		e[i].lower, e[i].p = min(d.Lower, spread.Lower), 1
+		if e[i].lower > -margin || spread.PDrop > gateAlpha/2*(1+slack) {
+			continue
 		}
-		if level := gateAlpha / 2 * (1 + slack); beyond && spread.PDrop <= level {
-			test := mean
-			if k > 1 {
-				if test, err = stats.Stratified(ctx, run.C, run.N, pool.C, pool.N, nil, k, 0, 1); err != nil {
-					return "", err
-				}
+		if i > 0 || mean == nil {
+			test, err := stats.Stratified(ctx, run.C, run.N, pool.C, pool.N, nil, k, 0, 1)
+			if err != nil {
+				return e, err
 			}
-			if test.PDrop <= level {
-				return stats.VerdictRegression, nil
-			}
+			e[i].p = max(test.PDrop, spread.PDrop)
+		} else {
+			e[i].p = max(mean.PDrop, spread.PDrop)
 		}
 	}
-	return verdict, nil
+	return e, nil
+}
+
+// verdict is that of the gate for a margin not below that of the evidence.
+func (e evidence) verdict(margin float64) string {
+	for _, s := range e {
+		if !(s.lower > -margin) && s.p <= gateAlpha/2*(1+slack) {
+			return stats.VerdictRegression
+		}
+	}
+	if e[0].lower > -margin {
+		return stats.VerdictPass
+	}
+	return stats.VerdictInconclusive
 }
 
 // predictGate is the prediction test of the runs' pass^k.
 func predictGate(run stats.RunCounts, baseline []stats.RunCounts, k int64) (stats.Prediction, error) {
 	var values []float64
-	theta := make([]float64, gateTasks)
+	theta := make([]float64, len(run.C))
 	for _, r := range append([]stats.RunCounts{run}, baseline...) {
 		if err := passHats(theta, r.C, r.N, k); err != nil {
 			return stats.Prediction{}, err
 		}
 		sum := 0.0
 		for _, v := range theta {
-			sum += v / gateTasks
+			sum += v / float64(len(theta))
 		}
 		values = append(values, sum)
 	}

@@ -42,7 +42,7 @@ func TestScript(t *testing.T) {
 			}
 			return false, errors.New("no condition " + cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appendfile": appendFile},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appendfile": appendFile, "gatelog": gateLog},
 	})
 }
 

@@ -18,6 +18,14 @@ const (
 // whether the new run lies outside the spread of the baseline's runs.
 const EnoughRuns = 4
 
+// A run of the baseline shows how nights differ when it has wholeShare of the
+// weight of the tasks that are compared; what all such runs share must be
+// sharedShare of it, or their spread would be that of a few tasks.
+const (
+	wholeShare  = 0.9
+	sharedShare = 0.5
+)
+
 // RunCounts are the passes and trials of one run over a list of tasks; a task
 // that the run lacks has N = 0.
 type RunCounts struct{ C, N []int64 }
@@ -32,6 +40,12 @@ type GateStat struct {
 	PRuns   float64 // prediction test over runs; NaN with fewer than 4
 	Level   float64 // alpha, halved where two statistics are judged
 	Drop    bool    // P <= Level and not Lower > -margin
+	// Nights are the baseline runs whose spread can be seen, those that have
+	// most tasks (see wholeRuns); NightTasks the tasks that all of them and the
+	// new run have, NightSD their values' standard deviation over those (NaN with
+	// fewer than 2).
+	Nights, NightTasks int
+	NightSD            float64
 }
 
 // A GateResult is the verdict on a new run against its baseline.
@@ -53,7 +67,8 @@ type GateResult struct {
 // 1-2·alpha interval (FixedSuiteDiff) is not above -margin. With R >= 4 the P
 // value of PredictTest must be at most the level too, and L is the lower of
 // both: trials say whether the suite changed, runs whether nights do that by
-// themselves. The verdict is regression when a statistic dropped, pass when the
+// themselves. Runs that lack more than a tenth of the tasks, such as one that was
+// cut short, are pooled but are no nights. The verdict is regression when a statistic dropped, pass when the
 // mean has L > -margin, else inconclusive. Errors: no run, lists of unequal
 // lengths, bad counts, weights, k, alpha outside (0, 0.5) or margin outside (0, 1].
 func GateBaseline(ctx context.Context, run RunCounts, baseline []RunCounts, weights []float64, k int64, alpha, margin float64, seed uint64) (GateResult, error) {
@@ -104,12 +119,22 @@ func gateStat(ctx context.Context, run RunCounts, baseline []RunCounts, pooled R
 	if err != nil {
 		return st, 0, err
 	}
-	st = GateStat{K: k, Diff: d.Diff, Lower: d.Lower, P: p.PDrop, PTrials: p.PDrop, PRuns: math.NaN()}
-	if len(baseline) >= EnoughRuns {
-		t, err := predictRun(run, baseline, weights, k, 1-2*alpha)
-		if err != nil {
-			return st, 0, err
-		}
+	st = GateStat{K: k, Diff: d.Diff, Lower: d.Lower, P: p.PDrop, PTrials: p.PDrop, PRuns: math.NaN(), NightSD: math.NaN()}
+	if weights, err = checkWeights(weights, len(run.C)); err != nil {
+		return st, 0, err
+	}
+	whole := wholeRuns(run, baseline, pooled, weights, k)
+	values, nights, shared := nightValues(run, whole, weights, k)
+	if len(whole) < 2 || nights == 0 || shared < sharedShare*compared(run, pooled, weights, k) {
+		return st, d.N, nil
+	}
+	st.Nights, st.NightTasks = len(whole), nights
+	t, err := PredictTest(values[len(whole)], values[:len(whole)], 1-2*alpha)
+	if err != nil {
+		return st, 0, err
+	}
+	st.NightSD = t.SE / math.Sqrt(1+1/float64(len(whole)))
+	if len(whole) >= EnoughRuns {
 		st.PRuns, st.P, st.Lower = t.PDrop, max(st.P, t.PDrop), min(st.Lower, t.Lower)
 	}
 	return st, d.N, nil
@@ -126,7 +151,7 @@ func (r *GateResult) judge(margin float64) {
 			r.Verdict = VerdictRegression
 		}
 	}
-	if r.Runs < EnoughRuns {
+	if r.Stats[0].Nights < EnoughRuns {
 		r.Flag = "assumes that runs do not differ"
 	}
 }
@@ -149,14 +174,38 @@ func poolRuns(runs []RunCounts, tasks int) (RunCounts, error) {
 	return sum, nil
 }
 
-// predictRun is PredictTest of the runs' weighted mean pass^k over the tasks
-// that all of them, the new one too, have with n >= k.
-func predictRun(run RunCounts, baseline []RunCounts, weights []float64, k int64, conf float64) (Prediction, error) {
-	weights, err := checkWeights(weights, len(run.C))
-	if err != nil {
-		return Prediction{}, err
+// compared is the weight of the tasks that the new run and the baseline have with
+// n >= k.
+func compared(run, pooled RunCounts, weights []float64, k int64) float64 {
+	var total []float64
+	for t := range run.N {
+		if w := weightAt(weights, t); run.N[t] >= k && pooled.N[t] >= k && w > 0 {
+			total = append(total, w)
+		}
 	}
-	terms := make([][]float64, len(baseline)+1) // of each run, the new one last
+	return sumSorted(total)
+}
+
+// wholeRuns are the runs of the baseline that have most of what is compared.
+func wholeRuns(run RunCounts, baseline []RunCounts, pooled RunCounts, weights []float64, k int64) []RunCounts {
+	all := compared(run, pooled, weights, k)
+	var out []RunCounts
+	for _, b := range baseline {
+		both := RunCounts{N: make([]int64, len(run.N))}
+		for t := range both.N {
+			both.N[t] = min(run.N[t], b.N[t])
+		}
+		if have := compared(both, pooled, weights, k); have > 0 && have >= wholeShare*all*(1-tied) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// nightValues are the weighted mean pass^k of the runs, the new one last, over
+// the tasks that all of them have with n >= k: so many, of so much weight.
+func nightValues(run RunCounts, baseline []RunCounts, weights []float64, k int64) (values []float64, tasks int, shared float64) {
+	terms := make([][]float64, len(baseline)+1)
 	var total []float64
 	sides := append(slices.Clone(baseline), run)
 	for t := range run.C {
@@ -173,14 +222,12 @@ func predictRun(run RunCounts, baseline []RunCounts, weights []float64, k int64,
 			terms[i] = append(terms[i], w*passHat(r.C[t], r.N[t], k))
 		}
 	}
-	if len(total) == 0 {
-		return Prediction{Diff: math.NaN(), PDrop: math.NaN(), Lower: math.NaN()}, nil
-	}
-	all, values := sumSorted(total), make([]float64, len(terms))
+	shared = sumSorted(total)
+	values = make([]float64, len(terms))
 	for i := range values {
-		values[i] = sumSorted(terms[i]) / all
+		values[i] = sumSorted(terms[i]) / shared
 	}
-	return PredictTest(values[len(baseline)], values[:len(baseline)], conf)
+	return values, len(total), shared
 }
 
 // SplitRuns lays out rows of (task, run) as GateBaseline wants them: row i is
