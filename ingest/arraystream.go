@@ -26,13 +26,17 @@ type arrayStream struct {
 var errArrayCut = errors.New("the text ends inside the list")
 
 // elementTooLong is an element that was passed over because it is longer than
-// the stream may hold; head is its beginning.
+// the stream may hold, or nested deeper than is read; head is its beginning.
 type elementTooLong struct {
 	size int64
 	head []byte
+	deep bool
 }
 
 func (e *elementTooLong) Error() string {
+	if e.deep {
+		return fmt.Sprintf("the element is nested deeper than %d levels", maxDepth)
+	}
 	return fmt.Sprintf("the element is %d bytes long, more than a row may be", e.size)
 }
 
@@ -162,11 +166,11 @@ func (s *arrayStream) element(c byte) ([]byte, error) {
 		if done || e.scalar && s.eof {
 			text := s.buf[s.start : s.start+i]
 			s.advance(i)
-			if dropped > 0 || i > s.max {
+			if dropped > 0 || i > s.max || e.over > 0 {
 				if head == nil {
 					head = bytes.Clone(text[:min(i, RawLimit)])
 				}
-				return nil, &elementTooLong{dropped + int64(i), head}
+				return nil, &elementTooLong{dropped + int64(i), head, e.over > 0}
 			}
 			return text, nil
 		}
@@ -192,6 +196,8 @@ const utf8BOM = "\xEF\xBB\xBF"
 // elementScan finds the end of an element in text that comes in pieces.
 type elementScan struct {
 	nest    nesting
+	over    int  // brackets beyond maxDepth, open or closed: the element is passed over
+	open    int  // those of them that are open
 	inText  bool // inside a string
 	escaped bool // behind a backslash
 	scalar  bool // a number or word, which ends before what can't be part of it
@@ -224,8 +230,11 @@ func (e *elementScan) scan(b []byte) (n int, done bool, fault string) {
 			e.inText = true
 		case c == '{' || c == '[':
 			if !e.nest.open(c == '{') {
-				return i, false, fmt.Sprintf("nested deeper than %d levels", maxDepth)
+				e.over++
+				e.open++
 			}
+		case (c == '}' || c == ']') && e.open > 0:
+			e.open--
 		case c == '}' || c == ']':
 			if !e.nest.close(c == '}') {
 				return i, false, fmt.Sprintf("found %q, which closes nothing that is open", c)

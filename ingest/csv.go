@@ -48,7 +48,8 @@ var csvNotes = []string{
 	"an empty cell, null, NULL and None are NULL; booleans and numbers are read in their usual spellings; a cell that is a JSON object or list is read as one",
 	"the delimiter is the one that is most frequent in the header; a first line sep=; is obeyed; quoting is that of RFC 4180: quoted cells may hold delimiters and line ends, quotes in them are doubled",
 	"a row with more or fewer cells than the header is a reject; a quote that is never closed rejects its line, not the rest of the file",
-	"two columns of one name are an error; a column without a name is called column1, column2, … by its place",
+	"of two columns of one name the last counts, which is said; a row in which they differ about what the trial is or how it went is a reject; a column without a name is called column1, column2, … by its place",
+	"a row that repeats the header, as in tables that were put one behind the other, is no trial; such rows are counted",
 	"the header needs no name that passhat knows when --map says where the columns are, but then the format must be named by --as",
 	"the text is UTF-8, or UTF-16 with a byte order mark (as spreadsheets and PowerShell write it); lines end with LF, CRLF or CR",
 }
@@ -107,27 +108,20 @@ func parseHeader(head []byte, delim byte) (h csvHeader, err error) {
 		return h, fmt.Errorf("line %d: the header has %d columns, more than %d", s.recLine, len(cells), maxCSVColumns)
 	}
 	h.end, h.lines = s.offset, s.line-1
-	if h.names, err = headings(cells); err != nil {
-		return h, fmt.Errorf("line %d: %w", s.recLine, err)
-	}
+	h.names = headings(cells)
 	return h, nil
 }
 
-// headings makes names of the header's cells; no two may be the same.
-func headings(cells [][]byte) (names []string, err error) {
-	seen := map[string]int{}
+// headings makes names of the header's cells.
+func headings(cells [][]byte) (names []string) {
 	for i, cell := range cells {
 		name := strings.ToValidUTF8(string(bytes.TrimSpace(cell)), "\uFFFD")
 		if name == "" {
 			name = fmt.Sprintf("column%d", i+1)
 		}
-		if j, dup := seen[name]; dup {
-			return nil, fmt.Errorf("columns %d and %d of the header are both called %s", j+1, i+1, quoteShort([]byte(name)))
-		}
-		seen[name] = i
 		names = append(names, name)
 	}
-	return names, nil
+	return names
 }
 
 // tableMatch says whether a table's column names are those of a trial log.
@@ -166,7 +160,8 @@ func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq
 			return
 		}
 		s.columns, s.final = len(names), !in.Grows()
-		r := csvReader{m: m, s: s, shape: m.Shape(names), vals: make([]Value, len(names))}
+		r := csvReader{m: m, s: s, names: names, shape: m.Shape(names), vals: make([]Value, len(names))}
+		defer r.conclude(in)
 		for n := 0; ; n++ {
 			if n%1024 == 0 && ctx.Err() != nil {
 				yield(nil, ctx.Err())
@@ -203,8 +198,27 @@ func mapHeadings(opts *Options, names []string) *Options {
 type csvReader struct {
 	m     *Mapper
 	s     *csvScanner
+	names []string
 	shape *Shape
 	vals  []Value
+
+	repeats int64 // of the header, as rows
+}
+
+// repeatsHeader reports whether a row is the header again.
+func (r *csvReader) repeatsHeader(cells [][]byte) bool {
+	for i, cell := range cells {
+		if string(bytes.TrimSpace(cell)) != r.names[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *csvReader) conclude(in *Input) {
+	if r.repeats > 0 {
+		in.Note("rows that repeat the header, no trials: %s", group(r.repeats))
+	}
 }
 
 // row reads one row into the Mapper.
@@ -220,6 +234,10 @@ func (r *csvReader) row() error {
 	}
 	if len(cells) != len(r.vals) {
 		r.m.reject(int64(r.s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(r.vals)), r.s.raw)
+		return nil
+	}
+	if r.repeatsHeader(cells) {
+		r.repeats++
 		return nil
 	}
 	for i, cell := range cells {

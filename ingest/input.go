@@ -32,15 +32,18 @@ type Input struct {
 	Files  []string
 
 	// file holds the bytes: Path, or the spooled copy of stdin.
-	file       string
-	limit      int64 // bytes of file that belong to the input
-	limits     Limits
-	consumed   int64
-	onRead     func(int) // told of raw bytes read
-	temporary  bool      // file is to be removed in the end
-	mappers    mappers
-	notes      []string
-	naiveTimes int64
+	file      string
+	limit     int64 // bytes of file that belong to the input
+	limits    Limits
+	consumed  int64
+	onRead    func(int) // told of raw bytes read
+	temporary bool      // file is to be removed in the end
+	// original is what file was decompressed from, if it was, and its size.
+	original     string
+	originalSize int64
+	mappers      mappers
+	notes        []string
+	naiveTimes   int64
 }
 
 // Open returns the decompressed bytes from the beginning.

@@ -64,6 +64,7 @@ var inspectFormat = Format{
 	Notes: []string{
 		"Every file of a log folder is a source of its own; Inspect's logs.json and eval-set.json in it are passed over.",
 		"Of an archive only the header and the summaries are read, so that a log with gigabytes of transcripts takes milliseconds; stored, deflate and zstd, chunked samples, and several members of one name (the last is valid) are understood. A sample that no summary lists is read itself.",
+		"An archive that was cut off while it was copied has no table of contents; its whole members are read by their own headers, which is said.",
 		"Without a header the run is still going or crashed: what its journal lists is read, and that is said. A log whose header tells of more samples than it holds is said with both numbers: the absent ones are missing, never failures.",
 		"A sample with an error is ungraded unless it was scored; one that hit a limit keeps its verdict. Inspect itself leaves the former out: that is --policy exclude.",
 		"A sample is the same trial in a log and in the log of its retry by run, id and epoch (a sample run anew after an error has a new uuid, which is in extra.uuid): its graded row counts. Copies that were scored anew and differ are refused.",

@@ -30,7 +30,10 @@ type inspectArchive struct {
 func (l *inspectLog) archive() error {
 	a, err := l.in.openZip()
 	if err != nil {
-		return err
+		if a = l.in.openCutZip(); a == nil {
+			return err
+		}
+		l.in.Note("the archive is cut off: %s of it could be read; what was behind them is missing, not failed", plural(int64(len(a.File)), "member"))
 	}
 	defer a.Close()
 	z := &inspectArchive{inspectLog: l, a: a, last: map[string]*zip.File{}, keep: map[uint64]int{}, invalid: map[uint64]bool{}}

@@ -151,7 +151,7 @@ func (s *arrayStream) line() ([]byte, error) {
 			text := s.buf[s.start : s.start+i : s.start+i]
 			s.advance(i + 1)
 			if dropped > 0 || i > s.max {
-				return nil, &elementTooLong{dropped + int64(i), headOf(head, text)}
+				return nil, &elementTooLong{size: dropped + int64(i), head: headOf(head, text)}
 			}
 			return text, nil
 		}
@@ -170,7 +170,7 @@ func (s *arrayStream) line() ([]byte, error) {
 		case s.rerr != nil:
 			return nil, s.rerr
 		case dropped > 0:
-			return nil, &elementTooLong{dropped + int64(len(text)), head}
+			return nil, &elementTooLong{size: dropped + int64(len(text)), head: head}
 		case len(text) == 0:
 			return nil, nil
 		}

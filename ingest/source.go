@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +27,9 @@ func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash stri
 	}
 	in = &Input{Name: f.name(), limits: opt.Limits, FirstLine: 1}
 	info, err := os.Stat(f.Path)
+	if err == nil && f.Path != Stdin && isDevice(info) {
+		return nil, "", fmt.Errorf("%s: it is a device: a file, a folder, a pipe or - is wanted", in.Name)
+	}
 	if f.Path == Stdin || err == nil && !info.Mode().IsRegular() {
 		if err := in.spool(ctx, f, opt); err != nil {
 			in.close()
@@ -49,11 +54,61 @@ func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash stri
 	if err == nil {
 		err = in.findCompression()
 	}
+	if err == nil {
+		err = in.unfold(ctx)
+	}
 	if err != nil {
 		in.close()
 		return nil, "", err
 	}
 	return in, hash, nil
+}
+
+// isDevice tells devices from pipes and sockets; /dev/stdin is the thing it
+// stands for, which may be a terminal.
+func isDevice(info os.FileInfo) bool {
+	return info.Mode()&os.ModeDevice != 0 && info.Mode()&os.ModeNamedPipe == 0
+}
+
+// inPlace are the beginnings of files that are not read from front to back:
+// archives, databases, Parquet and Arrow files.
+var inPlace = []string{zipMagic, "SQLite format 3\x00", "PAR1", "ARROW1"}
+
+// unfold decompresses a source of that sort into a private temporary file, so
+// that it can be read as what it is.
+func (in *Input) unfold(ctx context.Context) error {
+	if in.Compression != Gzip && in.Compression != Zstd {
+		return nil
+	}
+	text, err := in.Open()
+	if err != nil {
+		return nil // whoever reads it says so
+	}
+	defer text.Close()
+	head := make([]byte, 16)
+	n, _ := io.ReadFull(text, head)
+	if !slices.ContainsFunc(inPlace, func(magic string) bool { return strings.HasPrefix(string(head[:n]), magic) }) {
+		return nil
+	}
+	tmp, err := os.CreateTemp("", "passhat-unfold-*")
+	if err != nil {
+		return fmt.Errorf("%s: make a temporary file: %w", in.Name, plainPathError(err))
+	}
+	size, err := io.Copy(tmp, &contextReader{ctx, io.MultiReader(bytes.NewReader(head[:n]), text)})
+	if cerr := tmp.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("%s: decompress: %w", in.Name, plainPathError(cerr))
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return err
+	}
+	in.original, in.originalSize = in.file, in.limit
+	if in.temporary {
+		os.Remove(in.file)
+		in.original = ""
+	}
+	in.file, in.limit, in.temporary, in.Compression = tmp.Name(), size, true, Plain
+	return nil
 }
 
 // maxSiblings bounds the list of names that formats may look at.
@@ -246,6 +301,11 @@ func (in *Input) unchanged(ctx context.Context, hash string) error {
 	}
 	if in.Folder != nil {
 		return in.folderUnchanged(hash)
+	}
+	if in.original != "" {
+		// What is read is a private copy; the original is what may change.
+		was := &Input{Name: in.Name, Path: in.Path, file: in.original, limit: in.originalSize, ModTime: in.ModTime}
+		return was.unchanged(ctx, hash)
 	}
 	info, err := os.Stat(in.file)
 	if err == nil && info.Size() == in.limit && info.ModTime().Equal(in.ModTime) {

@@ -55,6 +55,11 @@ func (in *Input) openZip() (*archive, error) {
 		raw.Close()
 		return nil, fmt.Errorf("%s: read the archive's table of contents: %s (is it cut off?)", in.Name, strings.TrimPrefix(err.Error(), "zip: "))
 	}
+	return in.newArchive(z, raw), nil
+}
+
+// newArchive makes the archive's members readable.
+func (in *Input) newArchive(z *zip.Reader, raw RawFile) *archive {
 	window := in.limits.withDefaults().MaxWindow
 	z.RegisterDecompressor(zipZstd, func(r io.Reader) io.ReadCloser {
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
@@ -63,7 +68,7 @@ func (in *Input) openZip() (*archive, error) {
 		}
 		return d.IOReadCloser()
 	})
-	return &archive{z, raw, in.Name, in.limits.withDefaults()}, nil
+	return &archive{z, raw, in.Name, in.limits.withDefaults()}
 }
 
 // newZipReader reads an archive's table of contents, unless that claims more
