@@ -2,8 +2,10 @@ package sql
 
 import (
 	"context"
+	"database/sql/driver"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"passhat/ingest/store"
@@ -82,6 +84,9 @@ var globEscape = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
 // the view trials, in which labels win over what the log said: labels that are
 // added later regroup all of history.
 func (s *Session) makeTrials(ctx context.Context, side sideTables) error {
+	if err := s.makeOverlapping(ctx); err != nil {
+		return err
+	}
 	counted := s.countedSQL(s.have.trials)
 	if err := s.createView(ctx, schema+".counted", pricedSQL(counted, side)); err != nil {
 		return err
@@ -91,8 +96,9 @@ func (s *Session) makeTrials(ctx context.Context, side sideTables) error {
 }
 
 // countedSQL selects every visible column of the rows that count in files.
-// Only files that can hold a trial twice are read through the window function,
-// and only files that can hold masked rows through the anti-join.
+// Only rows of runs that can hold a trial twice go through the window function,
+// all of them through the same, whatever else is in their files; and only files
+// that can hold masked rows are read through the anti-join.
 func (s *Session) countedSQL(files []store.File) string {
 	if len(files) == 0 {
 		return emptySQL(store.Columns())
@@ -101,32 +107,82 @@ func (s *Session) countedSQL(files []store.File) string {
 	for _, c := range store.Columns() {
 		names = append(names, Ident(c.Name))
 	}
-	var groups [4][]string
-	for _, f := range files {
-		i := 0
-		if f.Overlapping {
-			i |= 1
-		}
-		if f.Masked {
-			i |= 2
-		}
-		groups[i] = append(groups[i], f.Path)
-	}
 	var parts []string
-	for i, paths := range groups {
+	read := func(paths []string, conds []string, counted string) {
 		if len(paths) == 0 {
-			continue
+			return
 		}
 		text := "SELECT " + strings.Join(names, ", ") + "\nFROM " + parquet(paths) + " AS t"
-		if conds := s.maskConditions(i&2 != 0); len(conds) > 0 {
+		if len(conds) > 0 {
 			text += "\nWHERE " + strings.Join(conds, " AND ")
 		}
-		if i&1 != 0 && s.have.counted != "" {
-			text += "\nQUALIFY " + s.have.counted
+		if counted != "" {
+			text += "\nQUALIFY " + counted
 		}
 		parts = append(parts, text)
 	}
+	g := s.groupFiles(files)
+	for i, paths := range g.alone {
+		read(paths, s.maskConditions(i == 1), "")
+	}
+	conds := s.maskConditions(g.masked)
+	read(g.partly, append(slices.Clip(conds), "NOT "+inOverlapping), "")
+	read(g.overlapping, append(slices.Clip(conds), inOverlapping), s.have.counted)
 	return strings.Join(parts, "\nUNION ALL\n")
+}
+
+const inOverlapping = `EXISTS (SELECT 1 FROM ` + schema + `.overlapping AS v
+	WHERE v.suite IS NOT DISTINCT FROM t.suite AND v.run_id IS NOT DISTINCT FROM t.run_id)`
+
+// fileGroups are files by how they are to be read.
+type fileGroups struct {
+	alone       [2][]string // no run in them overlaps; [1]: some rows are masked
+	overlapping []string
+	partly      []string // those of overlapping that hold other runs too
+	masked      bool     // some rows of overlapping are
+}
+
+func (s *Session) groupFiles(files []store.File) fileGroups {
+	var g fileGroups
+	others := s.have.aloneBatches()
+	for _, f := range files {
+		switch {
+		case f.Overlapping && s.have.counted != "":
+			g.overlapping = append(g.overlapping, f.Path)
+			g.masked = g.masked || f.Masked
+			if slices.ContainsFunc(f.Batches, func(b string) bool { return others[b] }) {
+				g.partly = append(g.partly, f.Path)
+			}
+		case f.Masked:
+			g.alone[1] = append(g.alone[1], f.Path)
+		default:
+			g.alone[0] = append(g.alone[0], f.Path)
+		}
+	}
+	return g
+}
+
+// aloneBatches are the batches that hold a run that overlaps with none.
+func (c *content) aloneBatches() map[string]bool {
+	out := map[string]bool{}
+	c.runs(func(r *store.Record, run store.RunKey) {
+		if !c.overlaps[run] {
+			out[r.Batch] = true
+		}
+	})
+	return out
+}
+
+// makeOverlapping tells the views which runs can hold a trial twice.
+func (s *Session) makeOverlapping(ctx context.Context) error {
+	if err := s.Exec(ctx, "CREATE TABLE "+schema+".overlapping (suite VARCHAR, run_id VARCHAR)"); err != nil {
+		return fmt.Errorf("make the view trials: %w", err)
+	}
+	var rows [][]driver.Value
+	for _, key := range sortedRuns(s.have.overlaps) {
+		rows = append(rows, []driver.Value{textOrNull(key.Suite), textOrNull(key.RunID)})
+	}
+	return s.appendRows("overlapping", rows)
 }
 
 // maskConditions leave out what was taken out of files that live on.
