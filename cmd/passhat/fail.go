@@ -10,6 +10,8 @@ import (
 
 	"passhat/ingest"
 	"passhat/reports"
+	"passhat/runner"
+	sqlshell "passhat/shell"
 	"passhat/sql"
 )
 
@@ -84,6 +86,7 @@ func (a *app) finish(err error) int {
 		enc.Encode(map[string]fault{"error": f})
 	} else {
 		fmt.Fprintln(a.stderr, "passhat: "+f.Message)
+		a.showPlace(err)
 	}
 	return f.code
 }
@@ -94,14 +97,17 @@ func faultOf(err error) fault {
 		usage    *usageError
 		ingUsage *ingest.UsageError
 		repUsage *reports.UsageError
+		runUsage *runner.UsageError
 		internal *internalError
 		header   *reports.HeaderError
 		syntax   *ingest.SyntaxError
 		query    *sql.Error
 		path     *fs.PathError
+		shUsage  *sqlshell.UsageError
+		script   *sqlshell.ScriptError
 	)
 	switch {
-	case errors.As(err, &usage), errors.As(err, &ingUsage), errors.As(err, &repUsage):
+	case errors.As(err, &usage), errors.As(err, &ingUsage), errors.As(err, &repUsage), errors.As(err, &runUsage), errors.As(err, &shUsage):
 		f.Kind, f.code = "usage", exitUsage
 	case errors.As(err, &internal):
 		f.Kind, f.code = "internal", exitInternal
@@ -118,6 +124,8 @@ func faultOf(err error) fault {
 	switch {
 	case errors.As(err, &rules):
 		f.at(rules.File, rules.Line)
+	case errors.As(err, &script):
+		f.at(script.Source, script.Line)
 	case errors.As(err, &header):
 		f.at(header.File, header.Line)
 	case errors.As(err, &syntax):

@@ -90,7 +90,7 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(
 		a.ingestCommand(), a.runsCommand(), a.dropCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(), a.queryCommand(), a.shellCommand(),
 		a.sourcesCommand(), a.rejectsCommand(), a.formatsCommand(), a.functionsCommand(),
-		a.verifyCommand(), a.compactCommand(), a.exportCommand(), a.demoCommand(), a.versionCommand(),
+		a.verifyCommand(), a.compactCommand(), a.runCommand(), a.exportCommand(), a.demoCommand(), a.versionCommand(),
 	)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
