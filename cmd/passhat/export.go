@@ -142,7 +142,7 @@ func (a *app) printExported(target string, out sql.Exported) error {
 // outsideStore refuses to export into the store, or over it.
 func (a *app) outsideStore(target string) error {
 	inside := func(dir, path string) bool {
-		rel, err := filepath.Rel(realPath(dir), realPath(path))
+		rel, err := filepath.Rel(diskPath(dir), diskPath(path))
 		return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 	}
 	if inside(a.storeDir, target) || inside(target, a.storeDir) {
@@ -151,8 +151,8 @@ func (a *app) outsideStore(target string) error {
 	return nil
 }
 
-// realPath is the absolute path with the symlinks of what exists resolved.
-func realPath(path string) string {
+// diskPath is the absolute path with the symlinks of what exists resolved.
+func diskPath(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return path
@@ -161,7 +161,7 @@ func realPath(path string) string {
 		return real
 	}
 	if dir := filepath.Dir(abs); dir != abs {
-		return filepath.Join(realPath(dir), filepath.Base(abs))
+		return filepath.Join(diskPath(dir), filepath.Base(abs))
 	}
 	return abs
 }

@@ -224,7 +224,7 @@ func (a *app) checkStored(ctx context.Context, r *runFlags, run *runner.Run) err
 			return usagef("run %q of suite %s is in the store already (from %s) with another %s; trials of both would be mixed, so name another --run",
 				run.RunID(), run.Suite(), o.Source, what)
 		}
-		if realPath(o.Source) != realPath(r.spec.Out) {
+		if diskPath(o.Source) != diskPath(r.spec.Out) {
 			return usagef("run %q of suite %s is in the store already, from %s; go on with -o %s, or name another --run",
 				run.RunID(), run.Suite(), o.Source, o.Source)
 		}
