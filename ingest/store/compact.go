@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -37,8 +37,8 @@ type Compacted struct {
 }
 
 // Compact merges small files and folds the records into one. Readers and
-// writers go on meanwhile; killed at any instant it changes nothing. What was
-// replaced or dropped since the last compaction is left out of what it writes.
+// writers go on meanwhile; killed at any instant it changes nothing. Rows of
+// sources and runs that were replaced or dropped are left out of what it writes.
 // ErrBusy when another compaction is at work.
 func (s *Store) Compact(ctx context.Context, passhat string) (Compacted, error) {
 	if _, err := os.Stat(s.path(dirRecords)); err != nil {
@@ -82,144 +82,13 @@ type compaction struct {
 	passhat string
 	id, dir string
 	lock    *os.File
+	merged  *state // what was merged
 	jobs    []*job
 }
 
 func (c *compaction) end() {
 	_ = os.RemoveAll(c.dir) // else the next writer sweeps it
 	c.lock.Close()
-}
-
-// job is one file to be made of several.
-type job struct {
-	kind   sharedKind
-	inputs []*input
-	out    SharedFile // Path: where it is to lie
-	staged string
-	skips  map[input]int64 // sharedRows: where a batch's piece begins in out, by path, batch and place
-}
-
-// input is a file to be merged. Of row hashes it is one batch's piece of one.
-type input struct {
-	path   string // in the store
-	batch  string // sharedRows only
-	skip   int64
-	rows   int64
-	bytes  int64
-	number int64 // of the first record it has rows of
-	dead   bool  // some of its rows are of batches that ended
-}
-
-// jobs says what there is to merge: files of one folder, small or partly dead.
-func jobs(st *state, id string) []*job {
-	var out []*job
-	for _, group := range candidates(st) {
-		slices.SortStableFunc(group.inputs, func(a, b *input) int { return cmp.Compare(a.number, b.number) })
-		var cur *job
-		size := int64(0)
-		flush := func() {
-			if cur != nil && (cur.files() > 1 || cur.inputs[0].dead) {
-				name := fmt.Sprintf("%s-%d", id, len(out))
-				cur.staged = name
-				cur.out.Path = path.Join(group.folder, name+group.kind.ext())
-				out = append(out, cur)
-			}
-			cur, size = nil, 0
-		}
-		for _, in := range group.inputs {
-			if size > 0 && size+in.bytes > mergedFile {
-				flush()
-			}
-			if cur == nil {
-				cur = &job{kind: group.kind, skips: map[input]int64{}}
-				cur.out.Kind = group.kind
-			}
-			cur.inputs = append(cur.inputs, in)
-			size += in.bytes
-		}
-		flush()
-	}
-	return out
-}
-
-// files is how many files the job reads.
-func (j *job) files() int {
-	paths := map[string]bool{}
-	for _, in := range j.inputs {
-		paths[in.path] = true
-	}
-	return len(paths)
-}
-
-func (k sharedKind) ext() string {
-	if k == sharedRows {
-		return ".rows"
-	}
-	return ".parquet"
-}
-
-// group is what may be merged with each other.
-type group struct {
-	kind   sharedKind
-	folder string
-	inputs []*input
-}
-
-// candidates lists the files to be merged by folder.
-func candidates(st *state) []*group {
-	g := grouping{by: map[string]*group{}, whole: map[string]*SharedFile{}, seen: map[string]bool{}, st: st}
-	for i := range st.shared {
-		g.whole[st.shared[i].Path] = &st.shared[i]
-	}
-	for _, r := range st.live(KindTrials) {
-		for _, f := range r.Files {
-			g.add(sharedTrials, path.Dir(f.Path), f, r)
-		}
-		for _, f := range r.RowHashes {
-			g.add(sharedRows, dirRows, f, r)
-		}
-		if r.TaskRuns != nil {
-			g.add(sharedTaskRuns, dirTaskRuns, *r.TaskRuns, r)
-		}
-	}
-	return g.list
-}
-
-type grouping struct {
-	st    *state
-	by    map[string]*group
-	list  []*group
-	whole map[string]*SharedFile // by path
-	seen  map[string]bool        // paths of shared files that are in
-}
-
-func (g *grouping) add(kind sharedKind, folder string, f File, r *Record) {
-	in := &input{path: f.Path, rows: f.Rows, bytes: f.Bytes, number: r.Number}
-	if kind == sharedRows {
-		in.batch, in.skip, in.bytes = r.Batch, f.Skip, 16*f.Rows
-	}
-	size := f.Bytes
-	if f.Moved {
-		file := g.whole[f.Path]
-		if file == nil || kind != sharedRows && g.seen[f.Path] {
-			return // what is wrong with it is for Verify to say
-		}
-		g.seen[f.Path] = true
-		size = file.Bytes
-		if kind != sharedRows {
-			in.rows, in.bytes = file.Rows, file.Bytes
-		}
-		in.dead = slices.ContainsFunc(file.Shares, func(s Share) bool { return !g.st.alive(s.Batch) })
-	}
-	if size >= smallFile && !in.dead {
-		return
-	}
-	key := string(kind) + "/" + folder
-	if g.by[key] == nil {
-		g.by[key] = &group{kind: kind, folder: folder}
-		g.list = append(g.list, g.by[key])
-	}
-	g.by[key].inputs = append(g.by[key].inputs, in)
 }
 
 // merge does the work that needs no lock: it writes the new files beside the
@@ -236,7 +105,7 @@ func (c *compaction) merge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.jobs = jobs(st, c.id)
+	c.merged, c.jobs = st, jobs(st, c.id)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan *job)
@@ -276,7 +145,8 @@ func (c *compaction) commit(ctx context.Context) (Compacted, error) {
 	}
 	sum := Compacted{Before: st.count()}
 	if len(c.jobs) == 0 && st.number-st.base < 2 {
-		sum.After = sum.Before
+		c.s.sweepDead() // what waited for readers
+		sum.After, sum.Waiting = sum.Before, len(c.s.orphans(st))
 		return sum, nil
 	}
 	r := c.record(st)
@@ -327,46 +197,14 @@ func (c *compaction) record(st *state) *Record {
 		Version: recordVersion, Kind: KindCompact, Number: st.number + 1, Batch: compactPrefix + c.id[strings.LastIndexByte(c.id, '-')+1:],
 		IngestedAt: c.now, Passhat: c.passhat,
 	}
-	to := map[string]*job{}   // by path: of a whole file
-	piece := map[input]*job{} // by key: of a batch's row hashes
-	for _, j := range c.jobs {
-		for _, in := range j.inputs {
-			if j.kind == sharedRows {
-				piece[in.key()] = j
-			} else {
-				to[in.path] = j
-			}
-		}
-	}
+	moved := c.moves()
 	for _, old := range st.records {
 		if old.Kind == KindDrop || st.dead[old.Batch] {
 			continue
 		}
-		rec := *old
-		rec.Files = slices.Clone(old.Files)
-		for i := range rec.Files {
-			if j := to[rec.Files[i].Path]; j != nil {
-				rec.Files[i].move(j.out.Path, 0)
-			}
-		}
-		rec.RowHashes = slices.Clone(old.RowHashes)
-		for i := range rec.RowHashes {
-			f := &rec.RowHashes[i]
-			key := input{path: f.Path, batch: rec.Batch, skip: f.Skip}
-			if j := piece[key]; j != nil {
-				f.move(j.out.Path, j.skips[key])
-			}
-		}
-		if old.TaskRuns != nil {
-			f := *old.TaskRuns
-			if j := to[f.Path]; j != nil {
-				f.move(j.out.Path, 0)
-			}
-			rec.TaskRuns = &f
-		}
-		r.Standing = append(r.Standing, &rec)
-		for key := range st.masks[rec.Batch] {
-			r.Masks = append(r.Masks, Mask{rec.Batch, key})
+		r.Standing = append(r.Standing, moved.apply(old, c.merged.masks[old.Batch]))
+		for key := range st.masks[old.Batch] {
+			r.Masks = append(r.Masks, Mask{old.Batch, key})
 		}
 	}
 	slices.SortFunc(r.Masks, func(a, b Mask) int {
@@ -374,6 +212,68 @@ func (c *compaction) record(st *state) *Record {
 	})
 	r.Shared = c.sharedFiles(st, r.Standing)
 	return r
+}
+
+// moves says what became of the merged files.
+type moves struct {
+	files  map[string]*job // by path: of a whole file
+	pieces map[input]*job  // by key: of a batch's row hashes
+	purged map[purgeKey]int64
+}
+
+func (c *compaction) moves() *moves {
+	m := &moves{files: map[string]*job{}, pieces: map[input]*job{}, purged: map[purgeKey]int64{}}
+	for _, j := range c.jobs {
+		maps.Copy(m.purged, j.purged)
+		for _, in := range j.inputs {
+			if j.kind == sharedRows {
+				m.pieces[in.key()] = j
+			} else {
+				m.files[in.path] = j
+			}
+		}
+	}
+	return m
+}
+
+// apply returns the record with its files where they now lie, without the runs
+// that were purged.
+func (m *moves) apply(old *Record, purged map[RunKey]bool) *Record {
+	rec := *old
+	rec.Files, rec.RowHashes = slices.Clone(old.Files), slices.Clone(old.RowHashes)
+	for i := range rec.Files {
+		gone := m.file(&rec.Files[i], rec.Batch)
+		rec.Rows -= gone
+		rec.Purged += gone
+	}
+	if old.TaskRuns != nil {
+		f := *old.TaskRuns
+		m.file(&f, rec.Batch)
+		rec.TaskRuns = &f
+	}
+	for i := range rec.RowHashes {
+		f := &rec.RowHashes[i]
+		key := input{path: f.Path, batch: rec.Batch, skip: f.Skip}
+		if j := m.pieces[key]; j != nil {
+			f.move(j.out.Path, j.skips[key])
+		}
+	}
+	rec.Runs = slices.DeleteFunc(slices.Clone(old.Runs), func(run Run) bool { return purged[run.RunKey] })
+	return &rec
+}
+
+// file moves one file and returns how many of the batch's rows in it are gone.
+func (m *moves) file(f *File, batch string) int64 {
+	j := m.files[f.Path]
+	if j == nil {
+		return 0
+	}
+	key := purgeKey{f.Path, batch}
+	gone := min(m.purged[key], f.Rows)
+	m.purged[key] -= gone // a batch can have several pieces in one file
+	f.Rows -= gone
+	f.move(j.out.Path, 0)
+	return gone
 }
 
 func (in *input) key() input { return input{path: in.path, batch: in.batch, skip: in.skip} }

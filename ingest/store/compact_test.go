@@ -126,8 +126,7 @@ func TestCompactThenChange(t *testing.T) {
 		}
 		compact(t, s)
 	}
-	// What was dropped is gone from the files, runs taken out of batches that
-	// live on excepted.
+	// What was dropped is gone from the files.
 	sn, err := s.Snapshot(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +136,7 @@ func TestCompactThenChange(t *testing.T) {
 		t.Errorf("after compaction %q are still to be left out", sn.Masked())
 	}
 	runs := strs(t, duck(t), "SELECT DISTINCT run_id FROM read_parquet("+fileList(sn.Trials())+") ORDER BY 1")
-	if want := []string{"g", "n1", "n2", "u", "x", "y"}; !slices.Equal(runs, want) {
+	if want := []string{"g", "n1", "n2", "u", "y"}; !slices.Equal(runs, want) {
 		t.Errorf("runs in the files %q; want %q", runs, want)
 	}
 	if _, sum := gone.ingest(t, s); sum.Stored != 1 {
@@ -145,6 +144,42 @@ func TestCompactThenChange(t *testing.T) {
 	}
 	if plan, _ := two.ingest(t, s); plan.Action != store.Replace {
 		t.Errorf("a source with a dropped run comes back by %v; want replace", plan.Action)
+	}
+}
+
+// TestLiveSQL reads the files as another engine would.
+func TestLiveSQL(t *testing.T) {
+	s := open(t)
+	for i := range 3 {
+		text{path: "/n/" + itoa(i), content: fmt.Sprintf("r%d a 0 p\nq%d a 0 p\n", i, i)}.ingest(t, s)
+	}
+	compact(t, s)
+	for _, req := range []store.DropRequest{{Source: "/n/0"}, {Run: "q1"}} {
+		if _, err := s.Drop(ctx, req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	live := func() (runs []string, cond string) {
+		sn, err := s.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sn.Close()
+		f := sn.Trials()[0]
+		cond = sn.LiveSQL(f)
+		where := cond
+		if where == "" {
+			where = "true"
+		}
+		return strs(t, duck(t), "SELECT run_id FROM read_parquet("+quote(f.Path)+") WHERE "+where+" ORDER BY 1"), cond
+	}
+	want := []string{"q2", "r1", "r2"}
+	if runs, cond := live(); !slices.Equal(runs, want) || cond == "" {
+		t.Errorf("live under %q: %q; want %q", cond, runs, want)
+	}
+	compact(t, s)
+	if runs, cond := live(); !slices.Equal(runs, want) || cond != "" {
+		t.Errorf("after compaction, live under %q: %q; want %q without a condition", cond, runs, want)
 	}
 }
 
@@ -290,9 +325,8 @@ func TestCompactUnderReader(t *testing.T) {
 		t.Errorf("the reader sees %s trials; want 3", n[0])
 	}
 	sn.Close()
-	text{path: "/n/3", content: "r3 a 0 p\n"}.ingest(t, s)
-	if done := compact(t, s); done.Waiting != 0 || files(t, s, "trials") != 1 {
-		t.Errorf("%+v, %d files; want all old ones gone", done, files(t, s, "trials"))
+	if done := compact(t, s); done.Waiting != 0 || files(t, s, "trials", "batches") != 2 {
+		t.Errorf("%+v, %d files and records; want all old ones gone", done, files(t, s, "trials", "batches"))
 	}
 }
 

@@ -1,13 +1,8 @@
 package store
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"unsafe"
@@ -25,12 +20,14 @@ func (c *compaction) run(ctx context.Context, st *state, j *job) error {
 	if j.kind == sharedTrials {
 		cols = trialColumns[:]
 	}
-	m := &merger{st: st, out: &j.out, group: newRowGroup(cols), enc: encoder{path: filepath.Join(c.dir, j.staged), cols: cols}}
+	m := &merger{st: st, out: &j.out, group: newRowGroup(cols), purged: j.purged, enc: encoder{path: filepath.Join(c.dir, j.staged), cols: cols}}
+	m.batchAt, m.suiteAt, m.runAt = placeOf(cols, cBatch), placeOf(cols, cSuite), placeOf(cols, cRunID)
 	if j.kind == sharedTrials {
 		m.group = newTrialGroup()
 		defer trialGroups.Put(m.group)
 	}
 	for _, in := range j.inputs {
+		m.path = in.path
 		if err := m.copy(ctx, c.s.path(filepath.FromSlash(in.path))); err != nil {
 			m.enc.abandon()
 			return err
@@ -86,6 +83,9 @@ func (m *merger) check(j *job) error {
 	for _, s := range j.out.Shares {
 		want[s.Batch] -= s.Rows
 	}
+	for key, n := range j.purged {
+		want[key.batch] -= n
+	}
 	for batch, n := range want {
 		if n != 0 {
 			return fmt.Errorf("the files of batch %s do not hold the rows that were written (%+d): passhat verify tells which", batch, -n)
@@ -124,46 +124,6 @@ func (m *merger) describe(j *job, f *File) {
 	}
 }
 
-// joinRows appends row hashes to each other.
-func (c *compaction) joinRows(ctx context.Context, st *state, j *job) error {
-	out, err := createSum(filepath.Join(c.dir, j.staged))
-	if err != nil {
-		return err
-	}
-	for _, in := range j.inputs {
-		if ctx.Err() != nil || !st.alive(in.batch) {
-			continue
-		}
-		if err := appendRows(out, c.s.path(filepath.FromSlash(in.path)), in); err != nil {
-			out.f.Close()
-			return err
-		}
-		j.skips[in.key()] = j.out.Rows
-		j.out.share(in.batch, in.rows)
-		j.out.Rows += in.rows
-	}
-	f, err := out.finish()
-	f.Path, f.Rows = j.out.Path, j.out.Rows
-	j.out.File = f
-	return err
-}
-
-func appendRows(out io.Writer, path string, in *input) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, plain(err))
-	}
-	defer f.Close()
-	n, err := io.Copy(out, bufio.NewReaderSize(io.NewSectionReader(f, 16*in.skip, 16*in.rows), 1<<16))
-	if err == nil && n != 16*in.rows {
-		err = fmt.Errorf("it holds %d row hashes; %d were written", n/16, in.rows)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, plain(err))
-	}
-	return nil
-}
-
 // share counts rows of a batch.
 func (f *SharedFile) share(batch string, rows int64) {
 	if n := len(f.Shares); n > 0 && f.Shares[n-1].Batch == batch {
@@ -180,8 +140,16 @@ type merger struct {
 	group *rowGroup
 	enc   encoder
 
+	// Where these columns are in the table.
+	batchAt, suiteAt, runAt int
+	purged                  map[purgeKey]int64
+
+	// Of the file being read:
+	path   string // in the store
+	places []int  // which column of it each of ours is, -1 for one that it lacks
+
 	// Of the row group being read:
-	keep   []bool // rows of live batches; nil: all
+	keep   []bool
 	kept   int32
 	levels []int16
 	bytes  []parquet.ByteArray
@@ -203,16 +171,12 @@ func (m *merger) copy(ctx context.Context, path string) (err error) {
 		return fmt.Errorf("read %s: %w", path, plain(err))
 	}
 	defer in.Close()
-	places, batch, err := m.places(in)
-	if err == nil {
-		for g := range in.NumRowGroups() {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err = m.copyGroup(in.RowGroup(g), places, batch); err != nil {
-				break
-			}
+	err = m.findColumns(in)
+	for g := 0; err == nil && g < in.NumRowGroups(); g++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
+		err = m.copyGroup(in.RowGroup(g))
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
@@ -220,42 +184,45 @@ func (m *merger) copy(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// places says which column of the file each of ours is, -1 for one that it
-// lacks, and which is the batch.
-func (m *merger) places(in *file.Reader) (places []int, batch int, err error) {
+// findColumns fills places.
+func (m *merger) findColumns(in *file.Reader) error {
 	there := map[string]int{}
 	schema := in.MetaData().Schema
 	for i := range schema.NumColumns() {
 		there[schema.Column(i).Name()] = i
 	}
-	batch = -1
+	m.places = m.places[:0]
 	for _, c := range m.group.cols {
 		at, ok := there[c.Name]
 		if !ok {
 			at = -1
 		}
 		delete(there, c.Name)
-		if c.Name == trialColumns[cBatch].Name {
-			batch = at
-		}
-		places = append(places, at)
+		m.places = append(m.places, at)
 	}
 	for name := range there {
-		return nil, 0, fmt.Errorf("it has a column %q that this passhat does not know", name)
+		return fmt.Errorf("it has a column %q that this passhat does not know", name)
 	}
-	if batch < 0 {
-		return nil, 0, errors.New("it has no column batch")
+	for _, i := range []int{m.batchAt, m.suiteAt, m.runAt} {
+		if m.places[i] < 0 {
+			return fmt.Errorf("it has no column %s", m.group.cols[i].Name)
+		}
 	}
-	return places, batch, nil
+	return nil
+}
+
+// placeOf finds a column of the trials in another table.
+func placeOf(cols []Column, trial int) int {
+	return slices.IndexFunc(cols, func(c Column) bool { return c.Name == trialColumns[trial].Name })
 }
 
 // copyGroup appends the live rows of a row group.
-func (m *merger) copyGroup(rg *file.RowGroupReader, places []int, batch int) error {
+func (m *merger) copyGroup(rg *file.RowGroupReader) error {
 	rows := int(rg.NumRows())
 	if rows > maxRowGroup {
 		return fmt.Errorf("a row group has %d rows; at most %d were wanted", rows, maxRowGroup)
 	}
-	if err := m.choose(rg, batch, rows); err != nil {
+	if err := m.choose(rg, rows); err != nil {
 		return err
 	}
 	if m.kept == 0 {
@@ -267,7 +234,7 @@ func (m *merger) copyGroup(rg *file.RowGroupReader, places []int, batch int) err
 		}
 		m.group.reset()
 	}
-	for i, at := range places {
+	for i, at := range m.places {
 		if err := m.copyColumn(rg, at, i, rows); err != nil {
 			return fmt.Errorf("column %s: %w", m.group.cols[i].Name, err)
 		}
@@ -277,30 +244,89 @@ func (m *merger) copyGroup(rg *file.RowGroupReader, places []int, batch int) err
 	return nil
 }
 
-// choose reads the batches of a row group's rows and keeps those that are live.
-func (m *merger) choose(rg *file.RowGroupReader, batch, rows int) error {
+// choose decides which rows of a row group are kept: those of live batches,
+// without the runs that were taken out of them.
+func (m *merger) choose(rg *file.RowGroupReader, rows int) error {
 	m.keep = sized(m.keep, rows)
-	m.kept = 0
-	i, last, live, run := 0, "", false, int64(0)
-	err := m.text(rg, batch, rows, func(v []byte) {
-		if string(v) != last || i == 0 {
-			if live {
-				m.out.share(last, run)
-			}
-			last, run = string(v), 0
-			live = m.st.alive(last)
+	var owner []Share // by stretches of rows
+	err := m.text(rg, m.places[m.batchAt], rows, func(v []byte) {
+		if n := len(owner); n > 0 && owner[n-1].Batch == string(v) {
+			owner[n-1].Rows++
+			return
 		}
-		m.keep[i] = live
-		if live {
-			m.kept++
-			run++
-		}
-		i++
+		owner = append(owner, Share{string(v), 1})
 	})
-	if live {
-		m.out.share(last, run)
+	if err != nil {
+		return err
 	}
-	return err
+	masked := false
+	at := 0
+	for _, o := range owner {
+		alive := m.st.alive(o.Batch)
+		masked = masked || alive && len(m.st.masks[o.Batch]) > 0
+		for range o.Rows {
+			m.keep[at] = alive
+			at++
+		}
+	}
+	if masked {
+		if err := m.purge(rg, rows, owner); err != nil {
+			return err
+		}
+	}
+	m.kept, at = 0, 0
+	for _, o := range owner {
+		n := int64(0)
+		for range o.Rows {
+			if m.keep[at] {
+				n++
+			}
+			at++
+		}
+		if m.st.alive(o.Batch) {
+			m.out.share(o.Batch, n)
+		}
+		m.kept += int32(n)
+	}
+	return nil
+}
+
+// purge leaves out the runs that were taken out of batches that live on.
+func (m *merger) purge(rg *file.RowGroupReader, rows int, owner []Share) error {
+	keys := make([]RunKey, 0, rows)
+	last := ""
+	err := m.text(rg, m.places[m.suiteAt], rows, func(v []byte) {
+		if string(v) != last {
+			last = string(v)
+		}
+		keys = append(keys, RunKey{Suite: last})
+	})
+	if err != nil {
+		return err
+	}
+	at := 0
+	err = m.text(rg, m.places[m.runAt], rows, func(v []byte) {
+		if string(v) != last {
+			last = string(v)
+		}
+		keys[at].RunID = last
+		at++
+	})
+	if err != nil {
+		return err
+	}
+	at = 0
+	for _, o := range owner {
+		masks := m.st.masks[o.Batch]
+		for range o.Rows {
+			if m.keep[at] && masks[keys[at]] {
+				m.keep[at] = false
+				m.purged[purgeKey{m.path, o.Batch}]++
+			}
+			at++
+		}
+	}
+	return nil
 }
 
 // copyColumn appends one column's kept values to the group under construction.
@@ -332,81 +358,4 @@ func (m *merger) copyColumn(rg *file.RowGroupReader, at, col, rows int) error {
 		}
 		i++
 	})
-}
-
-// readBatch is how many values are decoded at once.
-const readBatch = 8192
-
-// text calls use for every row's text, nil for NULL.
-func (m *merger) text(rg *file.RowGroupReader, at, rows int, use func([]byte)) error {
-	cr, err := rg.Column(at)
-	if err != nil {
-		return plain(err)
-	}
-	r, ok := cr.(*file.ByteArrayColumnChunkReader)
-	if !ok {
-		return errors.New("it is no text")
-	}
-	m.bytes = sized(m.bytes, readBatch)
-	return each(m, rows, m.bytes, r.ReadBatch, func(v parquet.ByteArray, ok bool) {
-		if !ok {
-			v = nil
-		}
-		use(v)
-	})
-}
-
-// numbers calls use for every row's number, as the 64 bits that numColumn holds.
-func (m *merger) numbers(rg *file.RowGroupReader, at, rows int, use func(uint64, bool)) error {
-	cr, err := rg.Column(at)
-	if err != nil {
-		return plain(err)
-	}
-	switch r := cr.(type) {
-	case *file.Int32ColumnChunkReader:
-		m.ints32 = sized(m.ints32, readBatch)
-		return each(m, rows, m.ints32, r.ReadBatch, func(v int32, ok bool) { use(uint64(v), ok) })
-	case *file.Int64ColumnChunkReader:
-		m.ints = sized(m.ints, readBatch)
-		return each(m, rows, m.ints, r.ReadBatch, func(v int64, ok bool) { use(uint64(v), ok) })
-	case *file.Float64ColumnChunkReader:
-		m.floats = sized(m.floats, readBatch)
-		return each(m, rows, m.floats, r.ReadBatch, func(v float64, ok bool) { use(math.Float64bits(v), ok) })
-	case *file.BooleanColumnChunkReader:
-		m.bools = sized(m.bools, readBatch)
-		return each(m, rows, m.bools, r.ReadBatch, func(v, ok bool) {
-			bit := uint64(0)
-			if v {
-				bit = 1
-			}
-			use(bit, ok)
-		})
-	}
-	return errors.New("it is no number")
-}
-
-// each calls use for every row of a column chunk, in order.
-func each[T any](m *merger, rows int, values []T, read func(int64, []T, []int16, []int16) (int64, int, error), use func(T, bool)) error {
-	m.levels = sized(m.levels, readBatch)
-	for done := 0; done < rows; {
-		n, _, err := read(int64(min(readBatch, rows-done)), values, m.levels, nil)
-		if err != nil {
-			return plain(err)
-		}
-		if n == 0 {
-			return fmt.Errorf("it has %d values; %d were wanted", done, rows)
-		}
-		var zero T
-		at := 0
-		for _, level := range m.levels[:n] {
-			if level == 0 {
-				use(zero, false)
-				continue
-			}
-			use(values[at], true)
-			at++
-		}
-		done += int(n)
-	}
-	return nil
 }

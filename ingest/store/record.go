@@ -42,8 +42,9 @@ type Record struct {
 	Rejected  *File  `json:"rejected,omitempty"` // rejects, NDJSON
 
 	Runs       []Run `json:"runs,omitempty"`
-	Rows       int64 `json:"rows"`       // rows in Files
-	Duplicates int64 `json:"duplicates"` // of these, uncounted when committed
+	Rows       int64 `json:"rows"`             // rows in Files
+	Purged     int64 `json:"purged,omitempty"` // rows of dropped runs that compaction left out of Files
+	Duplicates int64 `json:"duplicates"`       // of these, uncounted when committed
 	Rejects    int64 `json:"rejects"`
 
 	Warnings   []string  `json:"warnings,omitempty"`

@@ -65,6 +65,12 @@ func (st *state) mask(masks []Mask) {
 // alive reports whether a batch is in the store.
 func (st *state) alive(batch string) bool { return st.batches[batch] != nil && !st.dead[batch] }
 
+// unpurged reports whether a batch still has rows of runs that were taken out.
+func (st *state) unpurged(batch string) bool {
+	r := st.batches[batch]
+	return r != nil && slices.ContainsFunc(r.Runs, func(run Run) bool { return st.masks[batch][run.RunKey] })
+}
+
 // needed reports whether a shared file holds anything that is live.
 func (st *state) needed(f *SharedFile) bool {
 	return slices.ContainsFunc(f.Shares, func(s Share) bool { return st.alive(s.Batch) })
@@ -174,7 +180,7 @@ func (sn *Snapshot) shared(kind sharedKind) []File {
 			f.Number = max(f.Number, r.Number)
 			visible = visible || sn.st.visible(r)
 			f.RolledUp = f.RolledUp && r.TaskRuns != nil
-			f.Masked = f.Masked || len(sn.st.masks[r.Batch]) > 0
+			f.Masked = f.Masked || sn.st.unpurged(r.Batch)
 			f.Overlapping = f.Overlapping || slices.ContainsFunc(r.Runs, func(run Run) bool { return sn.overlaps[run.RunKey] })
 		}
 		if visible {
@@ -182,6 +188,30 @@ func (sn *Snapshot) shared(kind sharedKind) []File {
 		}
 	}
 	return out
+}
+
+// LiveSQL is the condition under which rows of one of the Trials are live, for
+// engines that read the files themselves; "" when all are. Rows that stand for
+// one trial of a run in Overlaps are all live; see CountedSQL.
+func (sn *Snapshot) LiveSQL(f File) string {
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	var conds, dead []string
+	for _, b := range f.Batches {
+		if !sn.st.alive(b) {
+			dead = append(dead, quote(b))
+			continue
+		}
+		for _, run := range sn.st.batches[b].Runs {
+			if sn.st.masks[b][run.RunKey] {
+				conds = append(conds, fmt.Sprintf("NOT (batch = %s AND coalesce(suite, '') = %s AND coalesce(run_id, '') = %s)",
+					quote(b), quote(run.Suite), quote(run.RunID)))
+			}
+		}
+	}
+	if len(dead) > 0 {
+		conds = append(conds, "batch NOT IN ("+strings.Join(dead, ", ")+")")
+	}
+	return strings.Join(conds, " AND ")
 }
 
 // Masked returns the batches whose rows are to be left out of files that

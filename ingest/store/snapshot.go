@@ -101,7 +101,7 @@ func (sn *Snapshot) Trials() []File {
 			f.RolledUp = r.TaskRuns != nil
 			f.Overlapping = len(suites) > 0 && (f.Suites == nil ||
 				slices.ContainsFunc(f.Suites, func(s string) bool { return suites[s] }))
-			f.Masked = len(sn.st.masks[r.Batch]) > 0
+			f.Masked = sn.st.unpurged(r.Batch)
 			out = append(out, f)
 		}
 	}
@@ -124,7 +124,7 @@ func (sn *Snapshot) TaskRuns() []File {
 		}
 		f := sn.absolute(*r.TaskRuns, r)
 		f.RolledUp = true
-		f.Masked = len(sn.st.masks[r.Batch]) > 0
+		f.Masked = sn.st.unpurged(r.Batch)
 		f.Overlapping = slices.ContainsFunc(r.Runs, func(run Run) bool { return sn.overlaps[run.RunKey] })
 		out = append(out, f)
 	}

@@ -29,7 +29,7 @@ func (b *Batch) holdsAll(ctx context.Context, chain []*Record) (bool, error) {
 			f.Path = b.s.path(filepath.FromSlash(f.Path))
 			old = append(old, f)
 		}
-		if n != r.Rows {
+		if n != r.Rows+r.Purged {
 			return false, nil // not all of its rows have a known hash
 		}
 		theirs += n
