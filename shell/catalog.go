@@ -3,17 +3,21 @@ package shell
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"passhat/sql"
 )
 
 // lookTime bounds what one completion may spend on the database.
-const lookTime = 400 * time.Millisecond
+const lookTime = time.Second
 
-// catalog is what names there are, looked up when first asked for.
+// catalog is what names there are, looked up when first asked for. It may be
+// used from several goroutines.
 type catalog struct {
-	session   *sql.Session
+	session *sql.Session
+
+	mu        sync.Mutex
 	relations []sql.Relation
 	functions []string
 	keywords  []string
@@ -21,7 +25,18 @@ type catalog struct {
 }
 
 // forget drops what statements can change.
-func (c *catalog) forget() { c.relations = nil }
+func (c *catalog) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.relations = nil
+}
+
+// warm looks up what the first completion will want.
+func (c *catalog) warm() {
+	c.rels()
+	c.words()
+	c.funcs()
+}
 
 // changed drops it where a statement makes a table.
 func (c *catalog) changed(statement string) {
@@ -45,6 +60,8 @@ func lookup[T any](f func(context.Context) (T, error)) T {
 }
 
 func (c *catalog) rels() []sql.Relation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.relations == nil {
 		c.relations = lookup(c.session.Relations)
 	}
@@ -52,6 +69,8 @@ func (c *catalog) rels() []sql.Relation {
 }
 
 func (c *catalog) funcs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.functions == nil {
 		c.functions = lookup(c.session.FunctionNames)
 	}
@@ -59,6 +78,8 @@ func (c *catalog) funcs() []string {
 }
 
 func (c *catalog) words() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.keywords == nil {
 		c.keywords = lookup(func(ctx context.Context) ([]string, error) {
 			all, _, err := c.session.Keywords(ctx)
@@ -68,11 +89,22 @@ func (c *catalog) words() []string {
 	return c.keywords
 }
 
+// wordsNow are the keywords as far as they are known yet: typing does not wait.
+func (c *catalog) wordsNow() []string {
+	if !c.mu.TryLock() {
+		return nil
+	}
+	defer c.mu.Unlock()
+	return c.keywords
+}
+
 // listedColumns are the columns whose values are few and worth completing.
 var listedColumns = []string{"suite", "run_id", "task_id", "shape", "risk", "model", "agent", "effort", "harness", "harness_version", "git_branch"}
 
 // valuesOf are the values of a column of task_runs, newest runs first.
 func (c *catalog) valuesOf(column string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if v, ok := c.values[column]; ok {
 		return v
 	}

@@ -128,17 +128,13 @@ func (c *completion) candidates() []Candidate {
 			out = append(out, Candidate{ref.Alias, "tables", ref.Relation})
 		}
 	}
-	if c.quoted {
+	switch {
+	case c.word == "" && len(c.toks) == 0:
+		return []Candidate{{"SELECT", "keywords", ""}, {"FROM", "keywords", ""}, {"WITH", "keywords", ""}, {"DESCRIBE", "keywords", ""}, {"SUMMARIZE", "keywords", ""}}
+	case c.quoted || c.word == "":
 		return out
 	}
-	out = append(out, c.functions()...)
-	if c.word != "" {
-		out = append(out, c.keywords()...)
-	}
-	if len(c.toks) == 0 && c.word == "" {
-		return []Candidate{{"SELECT", "keywords", ""}, {"FROM", "keywords", ""}, {"WITH", "keywords", ""}, {"DESCRIBE", "keywords", ""}, {"SUMMARIZE", "keywords", ""}}
-	}
-	return out
+	return append(append(out, c.functions()...), c.keywords()...)
 }
 
 // clauses are the words that say in which part of a statement one is.
@@ -192,7 +188,7 @@ func (c *completion) tables() []Candidate {
 func (c *completion) columns(of string) []Candidate {
 	rels := c.s.cat.rels()
 	refs := sql.References(c.whole, rels)
-	if len(refs) == 0 && of == "" && c.word != "" {
+	if len(refs) == 0 && of == "" {
 		refs = []sql.Reference{{Relation: "trials"}}
 	}
 	var out []Candidate

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 
@@ -41,18 +42,24 @@ type editor struct{ rl *readline.Shell }
 func newEditor(s *Shell, h *history) *editor {
 	rl := readline.NewShell()
 	rl.Prompt.Primary(func() string { return prompt })
-	rl.Prompt.Secondary(func() string { return continues })
 	for name, value := range map[string]any{
-		"completion-ignore-case":       true,
-		"multiline-column":             false,
-		"comment-begin":                "--",
-		"cursor-position-probe":        false, // not every terminal answers
-		"history-autosuggest":          false,
+		"completion-ignore-case":  true,
+		"multiline-column":        false,
+		"comment-begin":           "--",
+		"history-autosuggest":     false,
+		"echo-control-characters": false,
+		// Else letters such as é are taken for Alt with another key.
+		"convert-meta": false, "input-meta": true, "output-meta": true,
 		"menu-complete-display-prefix": true,
 	} {
 		if err := rl.Config.Set(name, value); err != nil {
 			continue // a later version of the editor may lack it
 		}
+	}
+	if in, ok := s.cfg.Stdin.(*os.File); ok {
+		answers, typed := answersProbe(in, os.Stdout)
+		rl.Config.Set("cursor-position-probe", answers)
+		rl.Keys.Feed(false, []rune(string(typed))...)
 	}
 	rl.AcceptMultiline = func(line []rune) bool { return accepts(string(line)) }
 	rl.Completer = s.completions
@@ -98,7 +105,7 @@ func (s *Shell) completions(line []rune, cursor int) readline.Completions {
 		}
 		values = append(values, readline.Completion{Value: lead + c.Text, Display: c.Text, Description: reports.Visible(cutDoc(c.Doc)), Tag: c.Kind})
 	}
-	comps := readline.CompleteRaw(values).NoSpace()
+	comps := readline.CompleteRaw(values)
 	comps.PREFIX = before
 	return comps
 }

@@ -27,7 +27,7 @@ func (s *Shell) highlight(text string) string {
 		return colorKeyword + name + colorNone + rest
 	}
 	keyword := map[string]bool{}
-	for _, k := range s.cat.words() {
+	for _, k := range s.cat.wordsNow() {
 		keyword[k] = true
 	}
 	var b strings.Builder

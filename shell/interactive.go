@@ -29,9 +29,10 @@ func (s *Shell) Interactive(ctx context.Context) error {
 		}
 		in = newEditor(s, h)
 	}
-	if s.cfg.Banner != "" {
-		s.say("%s", s.cfg.Banner)
+	for _, line := range s.cfg.Banner {
+		s.say("%s", line)
 	}
+	go s.cat.warm()
 	stop := &stopper{idle: in.interrupted}
 	defer stop.listen()()
 	for !s.ended {

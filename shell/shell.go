@@ -44,7 +44,7 @@ type Config struct {
 	Params map[string]string // first values of $names, as written
 	// History is the file that lines are kept in; "" keeps them in memory.
 	History string
-	Banner  string // said when an interactive shell begins
+	Banner  []string // lines said when an interactive shell begins
 	// KeepGoing lets a script go on behind an error.
 	KeepGoing bool
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"passhat/ingest"
 	"passhat/ingest/store"
@@ -17,6 +18,7 @@ import (
 type data struct {
 	session *sql.Session
 	snap    *store.Snapshot
+	dir     string // of the store, the temporary one too
 	temp    string // folder of the temporary store, "" when there is none
 	named   bool
 	empty   bool // not one trial
@@ -37,6 +39,7 @@ func (a *app) open(ctx context.Context, sources []string, read *readFlags, cfg s
 		}
 		dir = d.temp
 	}
+	d.dir = dir
 	st, err := store.Open(dir)
 	if err != nil {
 		return d, err
@@ -94,7 +97,39 @@ func (a *app) errEmpty(what string) error {
 // one has then been pointed at the wrong place.
 func (a *app) wantStore(what string) error {
 	if _, err := os.Stat(a.storeDir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no store %s to %s: passhat ingest FILE makes one (passhat demo an example), --store names another", a.storeDir, what)
+		return fmt.Errorf("there is no store %s%s to %s: passhat ingest FILE makes one (passhat demo an example), --store names another", a.storeDir, a.nearStore(), what)
 	}
 	return nil
+}
+
+// noStore refuses a statement that reads the tables of a store that is not
+// there: it was misspelt, or nothing was ingested yet. One that computes
+// something may run.
+func (a *app) noStore(d *data, text string) error {
+	if d.named {
+		return nil
+	}
+	var views []sql.Relation
+	for _, name := range sql.Views {
+		views = append(views, sql.Relation{Name: name})
+	}
+	if refs := sql.References(text, views); len(refs) > 0 {
+		return a.wantStore("read " + refs[0].Relation + " from")
+	}
+	return nil
+}
+
+// nearStore suggests a store beside the one that is not there.
+func (a *app) nearStore() string {
+	entries, err := os.ReadDir(filepath.Dir(a.storeDir))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && isDir(filepath.Join(filepath.Dir(a.storeDir), e.Name(), "batches")) {
+			names = append(names, e.Name())
+		}
+	}
+	return suggest(filepath.Base(a.storeDir), names)
 }

@@ -19,6 +19,7 @@ type queryFlags struct {
 	params []string
 	tables []string
 	limit  time.Duration
+	unsafe bool
 	read   readFlags
 	out    outputFlags
 }
@@ -37,6 +38,7 @@ func (a *app) queryCommand() *cobra.Command {
 	f.StringArrayVarP(&q.params, "param", "p", nil, "`NAME=VALUE` of a $NAME in the SQL (repeatable)")
 	f.StringArrayVar(&q.tables, "table", nil, "`NAME=FILE`: a CSV or Parquet file as the table NAME (repeatable)")
 	f.DurationVar(&q.limit, "timeout", 0, "give up after this time, such as 30s (default no limit)")
+	f.BoolVar(&q.unsafe, "unsafe", false, unsafeUsage)
 	q.read.add(cmd)
 	q.out.add(cmd)
 	return cmd
@@ -59,12 +61,18 @@ func (a *app) query(cmd *cobra.Command, q *queryFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.open(cmd.Context(), sources, &q.read, sql.Config{Tables: tables, TimeLimit: q.limit, Locked: true})
+	d, err := a.open(cmd.Context(), sources, &q.read, sql.Config{Tables: tables, TimeLimit: q.limit, Locked: !q.unsafe})
 	if err != nil {
 		return err
 	}
 	defer d.close()
 	if err := keepInputs(outs, d, sources, tables); err != nil {
+		return err
+	}
+	if q.unsafe {
+		a.sayUnsafe()
+	}
+	if err := a.noStore(d, text); err != nil {
 		return err
 	}
 	bar := a.newProgress()

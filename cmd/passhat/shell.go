@@ -207,19 +207,20 @@ func historyFile() string {
 }
 
 // banner says what the shell is on, and how to go on.
-func (a *app) banner(d *data) string {
+func (a *app) banner(d *data) []string {
 	what := "the named logs"
 	if !d.named {
 		what = a.storeDir
 	}
+	how := "statements end with ;  Tab completes  .help lists the commands"
 	if d.empty {
-		return fmt.Sprintf("%s: no trials yet (passhat ingest FILE, or passhat demo); .help lists the commands", what)
+		return []string{what + ": no trials yet", how, "(passhat ingest FILE takes a log in, passhat demo makes an example)"}
 	}
 	var rows int64
 	for _, f := range d.snap.Trials() {
 		rows += f.Rows
 	}
-	return fmt.Sprintf("%s: %s; statements end with ;, Tab completes, .help lists the commands", what, count(rows, "trial"))
+	return []string{fmt.Sprintf("%s: %s", what, count(rows, "trial")), how}
 }
 
 // leaveOn ends the program tidily when the terminal goes away or somebody ends
@@ -248,5 +249,21 @@ func leaveOn(d *data, tty *os.File) (stop func()) {
 	return func() {
 		signal.Stop(sigs)
 		close(over)
+	}
+}
+
+// showPlace shows, where somebody sits before it, the place of an error in the
+// SQL. Elsewhere an error stays one line.
+func (a *app) showPlace(err error) {
+	tty := terminal(a.stderr)
+	if tty == nil {
+		return
+	}
+	width, _, sizeErr := term.GetSize(int(tty.Fd()))
+	if sizeErr != nil {
+		width = 80
+	}
+	if text := sqlshell.Excerpt(err, width-2); text != "" {
+		fmt.Fprintln(a.stderr, "  "+strings.ReplaceAll(text, "\n", "\n  "))
 	}
 }
