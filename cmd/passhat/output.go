@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,6 +88,9 @@ func keepInputs(outs []reports.Output, d *data, sources []string, tables map[str
 		inputs = append(inputs, batch.Source)
 	}
 	for _, out := range outs {
+		if out.Path != "" && insideStore(d.dir, out.Path) {
+			return usagef("-o %s lies in the store, whose files are its own; name a place outside", out.Path)
+		}
 		is, err := os.Stat(out.Path)
 		if out.Path == "" || err != nil {
 			continue // a new file, or the writer's to complain of
@@ -98,6 +102,34 @@ func keepInputs(outs []reports.Output, d *data, sources []string, tables map[str
 		}
 	}
 	return nil
+}
+
+// insideStore reports whether a path lies in a store, but not among the user's
+// own reports there.
+func insideStore(dir, path string) bool {
+	root, err := realPath(dir)
+	if err != nil {
+		return false
+	}
+	folder, err := realPath(filepath.Dir(path))
+	if err != nil {
+		return false // there is no such folder
+	}
+	rel, err := filepath.Rel(root, folder)
+	if err != nil || !filepath.IsLocal(rel) {
+		return false
+	}
+	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	return first != "reports"
+}
+
+// realPath is absolute and free of links.
+func realPath(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(real)
 }
 
 // print writes a result to the outputs. Results of ad-hoc SQL show six
