@@ -46,7 +46,11 @@ func (t *torture) crash(ctx context.Context, until time.Time) error {
 		c := &crashed{t: t, dir: filepath.Join(dir, "store"), in: filepath.Join(dir, "logs"), holds: model{}, took: took}
 		for i := 0; i < killsPerTorturedStore && (i < 8 || time.Now().Before(until)); i++ {
 			if err := c.round(ctx, able, i); err != nil {
-				return fmt.Errorf("round %d of %s: %w", i, dir, err)
+				if ctx.Err() != nil {
+					return err
+				}
+				t.fault("round %d: %v", i, err)
+				break // the next store begins anew
 			}
 		}
 		if err := c.leftovers(ctx); err != nil {
@@ -227,9 +231,9 @@ func (c *crashed) drop(i int) operation {
 // export writes the store out as a database or as Parquet.
 func (c *crashed) export(i int) operation {
 	out := filepath.Join(c.in, fmt.Sprintf("out-%d", i))
-	args := []string{"--store", c.dir, "export", "parquet", out}
+	args := []string{"--store", c.dir, "export", "parquet", out, "--force"}
 	if i%2 == 0 {
-		args = []string{"--store", c.dir, "export", "duckdb", out + ".duckdb"}
+		args = []string{"--store", c.dir, "export", "duckdb", out + ".duckdb", "--force"}
 	}
 	return operation{
 		name: "export " + args[3], args: args, before: c.holds, after: c.holds,

@@ -66,7 +66,7 @@ func hostileNames() []byte {
 			for trial := range 3 {
 				_ = enc.Encode(map[string]any{ // a buffer takes everything
 					"suite": "<pwned>" + payloads[0], "run_id": fmt.Sprint(payloads[(run*7+8)%n], run), "run_at": fmt.Sprintf("2026-11-%02dT02:00:00Z", 2+run), "task_id": p,
-					"trial": trial, "passed": (i+trial+run)%3 > 0, "model": payloads[(run+9)%n], "agent": payloads[15], "shape": payloads[(i+1)%n], "risk": payloads[(i+2)%n],
+					"trial": trial, "passed": (i+trial+run)%3 > 0, "model": payloads[9], "agent": payloads[15], "shape": payloads[(i+1)%n], "risk": payloads[(i+2)%n],
 					"error_type": payloads[(i+3)%n], "error_message": p, "trace": payloads[(i*5)%n], "harness": payloads[7], "turns": 2 + i%5, "cost_usd": 0.01,
 					"duration_s": 1.5, "extra": map[string]any{p: p},
 				})
