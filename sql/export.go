@@ -93,7 +93,7 @@ func (w *exporter) dress(ctx context.Context, catalog string) error {
 	if err := w.s.Exec(ctx, "USE "+catalog+"; "+exportMacrosSQL); err != nil {
 		return fmt.Errorf("make the macros: %w", err)
 	}
-	if err := w.s.Exec(ctx, exportViewsSQL+"; CREATE VIEW fields AS "+fieldsSQL()); err != nil {
+	if err := w.s.Exec(ctx, exportViewsSQL); err != nil {
 		return fmt.Errorf("make the views: %w", err)
 	}
 	return nil
@@ -192,6 +192,7 @@ func (w *exporter) run(ctx context.Context) error {
 	}
 	for _, t := range [][2]string{
 		{"runs", strings.Replace(runsSQL, "FROM task_runs", "FROM "+w.ref("task_runs"), 1) + "\nORDER BY suite, run_at, run_id"},
+		{"fields", "SELECT * FROM (" + strings.ReplaceAll(fieldsSQL(), "FROM trials", "FROM "+trials) + ") ORDER BY field"},
 		{"sources", "SELECT * FROM sources WHERE kind <> 'trials' OR " + batches + " ORDER BY number"},
 		{"rejects", "SELECT * FROM rejects WHERE " + batches + " ORDER BY batch, line, path, reason"},
 		{"labels", "SELECT * FROM labels ORDER BY suite, task_id"},

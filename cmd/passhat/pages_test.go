@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	gosql "database/sql"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -127,4 +128,57 @@ func TestCookbook(t *testing.T) {
 		t.Errorf("%d questions, %d answers", questions, answered)
 	}
 	matchPage(t, page("cookbook.md"), text)
+}
+
+// The SQL of the page on reading the data elsewhere runs on both exports in a
+// DuckDB in which nothing of passhat is registered.
+func TestReading(t *testing.T) {
+	dir := demoStore(t)
+	file, lake := filepath.Join(dir, "trials.duckdb"), filepath.Join(dir, "lake")
+	for _, args := range [][]string{{"export", "duckdb", file}, {"export", "parquet", lake}} {
+		var words bytes.Buffer
+		if code := run(append(args, "--store", filepath.Join(dir, "store")), nil, &words, &words); code != 0 {
+			t.Fatalf("%v: exit %d\n%s", args, code, words.String())
+		}
+	}
+	text, err := os.ReadFile(page("reading.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	macros, err := os.ReadFile(filepath.Join(lake, "macros.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks of SQL on the page, want one for each export", len(blocks))
+	}
+	for i, c := range []struct{ source, before string }{{file + "?access_mode=read_only", ""}, {"", string(macros)}} {
+		db, err := gosql.Open("duckdb", c.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(c.before); c.before != "" && err != nil {
+			t.Fatal(err)
+		}
+		block := strings.ReplaceAll(blocks[i][1], "'trials/", "'"+lake+"/trials/")
+		for statement := range strings.SplitSeq(strings.TrimSpace(block), ";") {
+			if strings.TrimSpace(statement) == "" {
+				continue
+			}
+			rows, err := db.Query(statement)
+			if err != nil {
+				t.Fatalf("%s\n%v", statement, err)
+			}
+			n := 0
+			for rows.Next() {
+				n++
+			}
+			if err := rows.Err(); err != nil || n < 3 {
+				t.Errorf("%s\n%d rows, %v", statement, n, err)
+			}
+			rows.Close()
+		}
+	}
 }
