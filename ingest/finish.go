@@ -12,8 +12,9 @@ import (
 // say. One finisher is for one goroutine.
 type finisher struct {
 	suite, run     string
-	folder         bool // the source is one trial of a run: its numbers don't count
-	dependent      bool // --allow-dependent
+	renames        map[string]string // runs of the log by another name
+	folder         bool              // the source is one trial of a run: its numbers don't count
+	dependent      bool              // --allow-dependent
 	sets           []fixedValue
 	extra          string // `"team":"x"`, members for extra
 	rule           *Rule
@@ -40,7 +41,7 @@ type fixedValue struct {
 
 // newFinisher checks the options it applies. Errors are of kind *UsageError.
 func newFinisher(opt *Options) (*finisher, error) {
-	f := &finisher{suite: opt.Suite, run: opt.Run, folder: opt.rank > 0, dependent: opt.AllowDependent}
+	f := &finisher{suite: opt.Suite, run: opt.Run, renames: opt.Renames, folder: opt.rank > 0, dependent: opt.AllowDependent}
 	loc, err := opt.location()
 	if err != nil {
 		return nil, err
@@ -145,6 +146,8 @@ func (f *finisher) finish(t *store.Trial) {
 	}
 	if f.run != "" {
 		t.RunID, t.RunMade = f.run, false
+	} else if name := f.renames[t.RunID]; name != "" {
+		t.RunID = name
 	}
 	if f.folder {
 		t.Trial, t.TrialFrom = store.Opt[int32]{}, store.TrialFolder

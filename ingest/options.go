@@ -16,6 +16,8 @@ type Options struct {
 	As string
 	// Suite and Run, if not "", override what the log says.
 	Suite, Run string
+	// Renames gives runs that the log names another name.
+	Renames map[string]string
 	// Set gives columns fixed values: any column of trials that a log can
 	// have, or extra.KEY.
 	Set []Pair

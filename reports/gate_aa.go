@@ -73,7 +73,7 @@ func GateAA(ctx context.Context, s *sql.Session, req GateRequest) (*Result, erro
 	res.Head = []string{fmt.Sprintf("nothing changed between the sides, so that every regression is a false alarm; promised are at most %g of them", cfg.Baseline.Alpha)}
 	sec := gateSection("aa", "The baseline rule against unchanged runs", rows, textCol("suite"), textCol("configuration"), sentence("set_against_each_other"), countCol("runs"), countCol("judged"),
 		countCol("regressions"), realCol("rate"), realCol("lower"), realCol("upper"), realCol("nominal"), countCol("passed"), countCol("inconclusive"))
-	sec.Notes = []string{"lower and upper: exact interval of the rate (Clopper and Pearson); runs set against runs differ as nights do, halves of one run do not", "a gate of several groups shares its α among them; here each is judged by itself", "simulated rates by suite, n and nights: docs/gate.md"}
+	sec.Notes = []string{"lower and upper: exact interval of the rate (Clopper and Pearson); runs set against runs differ as nights do, halves of one run do not", "a gate of several groups shares its α among them; here each is judged by itself, and its tasks count alike", "simulated rates by suite, n and nights: docs/gate.md"}
 	res.Sections = []Section{sec}
 	return res, nil
 }
@@ -124,9 +124,16 @@ func (g *gate) history(ctx context.Context) ([]aaRun, error) {
 	if err != nil {
 		return nil, sel.filterError(err)
 	}
+	kinds, err := g.kinds(ctx)
+	if err != nil {
+		return nil, err
+	}
 	found := map[RunRef][]aaRun{}
 	for _, row := range rows {
 		r := record(row)
+		if g.leftOut(r.text(0), r.text(3), kinds) {
+			continue
+		}
 		ref := RunRef{r.text(0), r.text(1)}
 		list := found[ref]
 		if len(list) == 0 || list[len(list)-1].group != r.text(2) {
@@ -145,6 +152,17 @@ func (g *gate) history(ctx context.Context) ([]aaRun, error) {
 		}
 	}
 	return out, nil
+}
+
+// leftOut says whether no rule judges a task.
+func (g *gate) leftOut(suite, task string, kinds map[[2]string]string) bool {
+	kind := kinds[[2]string{suite, task}]
+	if kind == "" {
+		kind = kinds[[2]string{"", task}]
+	}
+	return kind == "capability" || slices.ContainsFunc(g.cfg.Quarantine, func(q QuarantineEntry) bool {
+		return q.holds(suite, task) && !q.expired(g.req.Now)
+	})
 }
 
 // aaTally counts verdicts.
@@ -226,20 +244,24 @@ func (g *gate) aaJudge(ctx context.Context, t *aaTally, run aaRun, before []aaRu
 	tasks := sortedTasks(run.n)
 	c, n := make([]int64, len(tasks)), make([]int64, len(tasks))
 	base := make([]stats.RunCounts, len(before))
-	least := int64(0)
+	var supported []int64
 	for i, task := range tasks {
-		if c[i], n[i] = run.c[task], run.n[task]; least == 0 || n[i] < least {
-			least = n[i]
-		}
+		c[i], n[i] = run.c[task], run.n[task]
+		var old int64
 		for j, b := range before {
 			base[j].C, base[j].N = append(base[j].C, b.c[task]), append(base[j].N, b.n[task])
+			old += b.n[task]
 		}
+		if old == 0 {
+			old = n[i]
+		}
+		supported = append(supported, max(1, min(n[i], old)))
 	}
 	k := g.cfg.K
 	if k == 0 {
-		k = 3
+		k, _ = g.cfg.chooseK(supported)
 	}
-	verdict, _, err := judgeCounts(ctx, *g.cfg.Baseline, g.cfg.Baseline.Alpha, c, n, base, nil, max(1, min(k, least)), g.req.Seed)
+	verdict, _, err := judgeCounts(ctx, *g.cfg.Baseline, g.cfg.Baseline.Alpha, c, n, base, nil, k, g.req.Seed)
 	if err != nil {
 		return err
 	}

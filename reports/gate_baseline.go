@@ -285,7 +285,7 @@ func decideWords(list []GateStatistic, rule GateBaselineRule, k *gateCounts, ask
 	}
 	factor := math.Pow(half/target, 2)
 	if math.IsNaN(factor) || factor > 1000 {
-		return "more trials alone would not: the difference is too near the margin"
+		return "more than trials: the difference is too near the margin"
 	}
 	need := max(n+1, int64(math.Ceil(float64(n)*factor)))
 	text := fmt.Sprintf("about n = %d trials per task on both sides (now %d), if the difference stays", need, n)

@@ -99,7 +99,6 @@ func someOf(names []string, few int) string {
 
 // track shows the figures that drift before verdicts do.
 func (g *gate) track(grp *GateGroup) {
-	per := func(f gateFacts) float64 { return f.cost / float64(f.costN) }
 	for _, name := range g.cfg.Track {
 		var t GateTrack
 		switch name {
@@ -110,7 +109,7 @@ func (g *gate) track(grp *GateGroup) {
 		case "tokens":
 			t = GateTrack{Unit: "mean of a trial", Old: Num(grp.was.tokens), New: Num(grp.now.tokens)}
 		case "cost":
-			t = GateTrack{Unit: "USD, mean of a trial", Old: Num(per(grp.was)), New: Num(per(grp.now))}
+			t = GateTrack{Unit: "USD, mean of a trial", Old: Num(grp.was.perTrial), New: Num(grp.now.perTrial)}
 		case "latency":
 			t = GateTrack{Unit: "seconds, 95th percentile", Old: Num(grp.was.latency), New: Num(grp.now.latency)}
 		}
@@ -213,7 +212,7 @@ func (rep *GateReport) why() string {
 	case rule.Decide == "":
 		return text + rule.Figures
 	}
-	return text + rule.Decide + " would decide"
+	return text + "to decide it takes " + rule.Decide
 }
 
 // further says whether a rule's figure is further off than that of another group.

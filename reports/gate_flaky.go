@@ -163,7 +163,7 @@ func (r *GateRule) leaning(k *gateCounts, j *gateJudged, tasks int64, limit, alp
 	r.Verdict = GateInconclusive
 	r.At = append(r.At, k.tasks[at].task)
 	r.Figures = fmt.Sprintf("%s %d of %d lies above the limit and is not shown to: p %.3f, adjusted over %s %.3f", k.tasks[at].task, c, n, p[at], plural(tasks, "task"), adjusted[at])
-	r.Decide = fmt.Sprintf("n = %d trials for the task alone, %d under Holm over %s, if its rate stays,", alone, holm, plural(tasks, "task"))
+	r.Decide = fmt.Sprintf("n = %d trials for the task alone, %d under Holm over %s, if its rate stays", alone, holm, plural(tasks, "task"))
 	if alone == 0 || holm == 0 {
 		r.Decide = fmt.Sprintf("more than %d trials", 1000*n)
 	}

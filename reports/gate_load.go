@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -66,9 +65,11 @@ func (t *gateTask) gated() bool {
 // gateFacts are figures of single trials of the gated tasks.
 type gateFacts struct {
 	trials, costN, turnsN, callsN int64
+	turnsOpen, callsOpen          int64   // graded trials without the figure
 	cost                          float64 // USD, of those that have one
 	maxTurns, maxCalls            float64
-	turns, calls, tokens, latency float64 // means, and the 95th percentile
+	turns, calls, tokens, latency float64 // means, and the 95th percentile, on common tasks
+	perTrial                      float64 // USD, as those
 	errors                        map[string]gateErrors
 }
 
@@ -248,50 +249,6 @@ func (g *gate) choose() error {
 	return nil
 }
 
-// most is the largest k that a task supports, in the new run and in its baseline.
-func (g *gate) most(t *gateTask) int64 {
-	_, n := t.now.at(g.readings()[0].now)
-	was := t.before()
-	if _, old := was.at(g.readings()[0].was); old > 0 {
-		n = min(n, old)
-	}
-	return n
-}
-
-// settleK takes the k that is asked for, else the largest up to 3 (nightly 8)
-// that nine tasks in ten support: one task that was tried once must not make
-// pass^k of the others the plain mean. Tasks of fewer trials are named.
-func (g *gate) settleK(supported []int64) {
-	g.rep.K = g.cfg.K
-	if g.rep.K > 0 || len(supported) == 0 {
-		g.rep.K = max(1, g.rep.K)
-		return
-	}
-	slices.Sort(supported)
-	at, most := len(supported)/10, int64(3)
-	switch {
-	case g.cfg.KMax:
-		at, most = 0, math.MaxInt64
-	case g.cfg.Profile == "nightly":
-		most = 8
-	}
-	g.rep.K = min(most, supported[at])
-	var short []string
-	for _, grp := range g.rep.Groups {
-		for _, t := range grp.all {
-			if n := g.most(t); t.gated() && n > 0 && n < g.rep.K {
-				short = append(short, fmt.Sprintf("%s with n = %d", t.task, n))
-			}
-		}
-	}
-	if len(short) > 0 {
-		g.rep.Warnings = append(g.rep.Warnings, fmt.Sprintf("pass^%d leaves out %s of too few trials: %s; the mean has them", g.rep.K, plural(int64(len(short)), "task"), someOf(short, 5)))
-	}
-	if g.rep.K < min(most, 3) && g.cfg.Baseline != nil && g.cfg.Baseline.Of != "mean" {
-		g.rep.Warnings = append(g.rep.Warnings, fmt.Sprintf("k = %d, since more than a tenth of the tasks have no more than %s on both sides: of stable tasks that turn flaky little can be seen", g.rep.K, plural(g.rep.K, "trial")))
-	}
-}
-
 // left is the condition on t that leaves out what no rule judges.
 func (grp *GateGroup) left(alias string) string {
 	var out []string
@@ -340,21 +297,27 @@ func (g *gate) facts(ctx context.Context) error {
 func (g *gate) sideFacts(ctx context.Context, grp *GateGroup, no int64, f *gateFacts) error {
 	where := fmt.Sprintf("s.group_no = %d AND %s", no, grp.left("s"))
 	row, err := g.d.row(ctx, `SELECT count(*), count(s.cost_usd), count(s.turns), count(s.tool_calls),
-	sum(TRY_CAST(round(s.cost_usd * 1e9) AS BIGINT))::DOUBLE / 1e9, max(s.turns)::DOUBLE, max(s.tool_calls)::DOUBLE,
-	sum(s.turns)::DOUBLE / nullif(count(s.turns), 0), sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0),
-	(sum(s.input_tokens) + sum(s.output_tokens))::DOUBLE / nullif(count(s.input_tokens), 0), quantile_cont(s.duration_s, 0.95)
+	count(*) FILTER (s.turns IS NULL AND s.passed IS NOT NULL), count(*) FILTER (s.tool_calls IS NULL AND s.passed IS NOT NULL),
+	sum(TRY_CAST(round(s.cost_usd * 1e9) AS BIGINT))::DOUBLE / 1e9, max(s.turns)::DOUBLE, max(s.tool_calls)::DOUBLE
 FROM selected AS s WHERE `+where)
 	if err != nil {
 		return err
 	}
-	f.trials, f.costN, f.turnsN, f.callsN = row.int(0), row.int(1), row.int(2), row.int(3)
-	for i, p := range []*float64{&f.cost, &f.maxTurns, &f.maxCalls, &f.turns, &f.calls, &f.tokens, &f.latency} {
-		if v, ok := row[4+i].(float64); ok {
-			*p = v
-		} else {
-			*p = math.NaN()
-		}
+	f.trials, f.costN, f.turnsN, f.callsN, f.turnsOpen, f.callsOpen = row.int(0), row.int(1), row.int(2), row.int(3), row.int(4), row.int(5)
+	fill(row[6:], &f.cost, &f.maxTurns, &f.maxCalls)
+	// What is tracked is compared on the tasks that both sides have.
+	both := where
+	if grp.oldNo >= 0 {
+		both += fmt.Sprintf(` AND EXISTS (SELECT 1 FROM selected_task_runs AS o WHERE o.group_no = %d AND o.suite IS NOT DISTINCT FROM s.suite AND o.task_id = s.task_id)`, grp.newNo+grp.oldNo-no)
 	}
+	row, err = g.d.row(ctx, `SELECT sum(s.turns)::DOUBLE / nullif(count(s.turns), 0), sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0),
+	(sum(s.input_tokens) + sum(s.output_tokens))::DOUBLE / nullif(count(s.input_tokens), 0), quantile_cont(s.duration_s, 0.95),
+	sum(TRY_CAST(round(s.cost_usd * 1e9) AS BIGINT))::DOUBLE / 1e9 / nullif(count(s.cost_usd), 0)
+FROM selected AS s WHERE `+both)
+	if err != nil {
+		return err
+	}
+	fill(row, &f.turns, &f.calls, &f.tokens, &f.latency, &f.perTrial)
 	_, rows, err := g.d.table(ctx, "SELECT s.error_type, s.task_id, count(*) FROM selected AS s WHERE s.error_type IS NOT NULL AND "+where+" GROUP BY ALL ORDER BY ALL", nil)
 	if err != nil {
 		return err
@@ -368,6 +331,17 @@ FROM selected AS s WHERE `+where)
 		f.errors[r.text(0)] = e
 	}
 	return nil
+}
+
+// fill takes the numbers of a row, NaN for what it lacks.
+func fill(row record, into ...*float64) {
+	for i, p := range into {
+		if v, ok := row[i].(float64); ok {
+			*p = v
+		} else {
+			*p = math.NaN()
+		}
+	}
 }
 
 // traces finds a transcript of a failure for each task.

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,30 +25,16 @@ func (rep *GateReport) Result() *Result {
 }
 
 // headLines are the verdict and what stands beside it. A red one begins with
-// the tasks that never passed.
+// the tasks that never passed; what qualifies the verdict stands before counts.
 func (rep *GateReport) headLines() []string {
 	var out []string
-	if rep.Verdict == GateFail {
-		for _, g := range rep.Groups {
-			if len(g.NeverPassed) > 0 {
-				out = append(out, fmt.Sprintf("suspect the eval first: %s never passed: %s", plural(int64(len(g.NeverPassed)), "task"), someOf(g.NeverPassed, 5)))
-			}
-		}
+	if never := rep.neverPassed(); rep.Verdict == GateFail && len(never) > 0 {
+		out = append(out, fmt.Sprintf("suspect the eval first: %s never passed: %s", plural(int64(len(never)), "task"), someOf(never, 5)))
 	}
 	out = append(out, strings.ToUpper(rep.Verdict)+": "+rep.Summary)
 	out = append(out, rep.sideLine("new", &rep.New))
 	if rep.Baseline != nil {
 		out = append(out, rep.sideLine("baseline", rep.Baseline))
-	}
-	for _, g := range rep.Groups {
-		name := ""
-		if len(rep.Groups) > 1 {
-			name = g.Name + ": "
-		}
-		out = append(out, name+g.line(rep.K))
-		for _, note := range g.Notes {
-			out = append(out, name+note)
-		}
 	}
 	if len(rep.Groups) > 1 && rep.PassOdds.known() {
 		out = append(out, fmt.Sprintf("%d groups share one verdict: were nothing changed, all of them would pass the baseline rule %s", len(rep.Groups), timesIn100(float64(rep.PassOdds))))
@@ -55,7 +42,34 @@ func (rep *GateReport) headLines() []string {
 	if line := rep.leftOutLine(); line != "" {
 		out = append(out, line)
 	}
+	name := func(g *GateGroup) string {
+		if len(rep.Groups) > 1 {
+			return g.Name + ": "
+		}
+		return ""
+	}
+	for _, g := range rep.Groups {
+		for _, note := range g.Notes {
+			out = append(out, name(g)+note)
+		}
+	}
+	for _, g := range rep.Groups {
+		out = append(out, name(g)+g.line(rep.K))
+	}
 	return append(out, rep.Head...)
+}
+
+// neverPassed lists the tasks that never passed in a group, each once.
+func (rep *GateReport) neverPassed() []string {
+	var out []string
+	for _, g := range rep.Groups {
+		for _, task := range g.NeverPassed {
+			if !slices.Contains(out, task) {
+				out = append(out, task)
+			}
+		}
+	}
+	return out
 }
 
 // line says on how much a group's verdict rests.

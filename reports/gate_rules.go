@@ -111,15 +111,15 @@ func (g *gate) rules(ctx context.Context, grp *GateGroup) ([]GateRule, error) {
 			return nil, err
 		}
 	}
-	bound := func(name, what string, limit *float64, value float64, have, all int64, decimals int) {
+	bound := func(name, what string, limit *float64, value float64, have, all, open int64, decimals int) {
 		if limit != nil {
-			add(boundRule(name, what, *limit, value, have, all, decimals), nil)
+			add(boundRule(name, what, *limit, value, have, all, open, decimals), nil)
 		}
 	}
 	f := grp.now
-	bound(RuleMaxCost, "USD for the run"+g.costShare(f), g.cfg.MaxCost, g.cost, g.costN, g.costAll, 4)
-	bound(RuleMaxTurns, "turns in the longest trial", g.cfg.MaxTurns, f.maxTurns, f.turnsN, f.trials, 0)
-	bound(RuleMaxToolCalls, "tool calls in the trial with most", g.cfg.MaxToolCalls, f.maxCalls, f.callsN, f.trials, 0)
+	bound(RuleMaxCost, "USD for the run"+g.costShare(f), g.cfg.MaxCost, g.cost, g.costN, g.costAll, g.costAll-g.costN, 4)
+	bound(RuleMaxTurns, "turns in the longest trial", g.cfg.MaxTurns, f.maxTurns, f.turnsN, f.trials, f.turnsOpen, 0)
+	bound(RuleMaxToolCalls, "tool calls in the trial with most", g.cfg.MaxToolCalls, f.maxCalls, f.callsN, f.trials, f.callsOpen, 0)
 	return out, nil
 }
 
@@ -142,8 +142,9 @@ func (g *gate) quarantineRule() GateRule {
 	return r
 }
 
-// boundRule holds a figure of the run against a bound.
-func boundRule(name, what string, limit, value float64, have, all int64, decimals int) GateRule {
+// boundRule holds a figure of the run against a bound. Of all trials some have
+// it; where that of the open ones is missing, to be below the bound says nothing.
+func boundRule(name, what string, limit, value float64, have, all, open int64, decimals int) GateRule {
 	nan := Num(math.NaN())
 	r := GateRule{Rule: name, Threshold: fmt.Sprintf("≤ %g", limit), Value: Num(value), Lower: nan, Upper: nan, CanTrip: have > 0, CanPass: have > 0,
 		Reach: "can trip and can pass"}
@@ -154,8 +155,10 @@ func boundRule(name, what string, limit, value float64, have, all int64, decimal
 		return r
 	case value > limit*(1+1e-12):
 		r.Verdict = GateFail
-	case have < all && name == RuleMaxCost:
+	case open > 0 && name == RuleMaxCost:
 		r.Verdict, r.Decide = GateInconclusive, "the cost of every trial"
+	case open > 0:
+		r.Verdict, r.Decide = GateInconclusive, "the figure of every graded trial"
 	default:
 		r.Verdict = GatePass
 	}
@@ -240,6 +243,9 @@ func (g *gate) hatRule(k *gateCounts, limit float64) (GateRule, error) {
 	if short > 0 {
 		r.Figures += fmt.Sprintf("; %s with n < %d left out", plural(int64(short), "task"), kk)
 	}
+	if r.open(k, kk, ci.Estimate, limit) {
+		return r, nil
+	}
 	if ci.Lower < limit && limit <= ci.Upper {
 		r.Figures += "; the threshold lies within the interval: another run may come out on the other side"
 	}
@@ -248,6 +254,27 @@ func (g *gate) hatRule(k *gateCounts, limit float64) (GateRule, error) {
 	top, err := stats.FixedSuiteCI(best, k.n, k.w, kk, g.cfg.Conf)
 	r.Reach = fmt.Sprintf("%s; were every trial to pass, pass^%d would be known to be at least %.3f", reachWords(r.CanTrip, r.CanPass), kk, top.Lower)
 	return r, err
+}
+
+// open makes the verdict inconclusive where more than a tenth of the suite, by
+// weight, has fewer than k trials and would turn it by passing or by failing.
+func (r *GateRule) open(k *gateCounts, kk int64, estimate, limit float64) bool {
+	short, all := 0.0, 0.0
+	for i, w := range k.w {
+		all += w
+		if k.n[i] < kk {
+			short += w
+		}
+	}
+	share := short / all
+	low := estimate * (1 - share)
+	if share <= 0.1 || (low >= limit-1e-12) == (low+share >= limit-1e-12) {
+		return false
+	}
+	r.Verdict = GateInconclusive
+	r.Figures += fmt.Sprintf("; with them it lies from %.3f to %.3f, on either side of the threshold", low, low+share)
+	r.Reach, r.Decide = fmt.Sprintf("can trip and can pass where every task has n ≥ %d", kk), fmt.Sprintf("n = %d trials for every task", kk)
+	return true
 }
 
 func interval(lower, upper float64) string {

@@ -59,6 +59,7 @@ const (
 	mdMaxRules = 16
 	mdMaxTasks = 8
 	mdMaxNotes = 6
+	mdMaxHead  = 10
 )
 
 // markdown is a comment for a pull request: the verdict, the rules and the
@@ -69,11 +70,14 @@ func (rep *GateReport) markdown() string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("### %s passhat gate: %s\n", mark[rep.Verdict], rep.Verdict)
 	head := rep.headLines()
-	for i, s := range head[:min(len(head), mdMaxNotes)] {
+	if more := len(head) - mdMaxHead; more > 0 {
+		head = append(head[:mdMaxHead:mdMaxHead], fmt.Sprintf("%d more lines are in the full output", more))
+	}
+	for i, s := range head {
 		if i > 0 {
 			b.WriteString("<br>")
 		}
-		b.WriteString(mdText(cutRunes(s, 600)))
+		b.WriteString(mdComment(cutRunes(s, 600)))
 	}
 	line("\n\n| | rule | threshold | figures |\n| --- | --- | --- | --- |")
 	rules := 0
@@ -94,7 +98,7 @@ func (rep *GateReport) markdown() string {
 				if r.Decide != "" {
 					figures += ". Would decide: " + r.Decide
 				}
-				line("| %s | %s | %s | %s |", mark[verdict], mdText(cutRunes(name, 120)), mdText(r.Threshold), mdText(cutRunes(figures, 600)))
+				line("| %s | %s | %s | %s |", mark[verdict], mdComment(cutRunes(name, 120)), mdComment(r.Threshold), mdComment(cutRunes(figures, 600)))
 			}
 		}
 	}
@@ -107,12 +111,15 @@ func (rep *GateReport) markdown() string {
 			line("\n%d more warnings.", len(rep.Warnings)-i)
 			break
 		}
-		line("\n> **warning:** %s", mdText(cutRunes(s, 300)))
-	}
-	if line := rep.leftOutLine(); line != "" {
-		fmt.Fprintf(&b, "\n%s\n", mdText(cutRunes(line, 600)))
+		line("\n> **warning:** %s", mdComment(cutRunes(s, 300)))
 	}
 	return b.String()
+}
+
+// mdComment is mdText where a bare @name would call somebody, and #12 link to an
+// issue: a space of no width keeps them apart.
+func mdComment(s string) string {
+	return strings.NewReplacer("@", "@\u200b", "#", "#\u200b").Replace(mdText(s))
 }
 
 func (rep *GateReport) markdownTasks(b *strings.Builder) {
@@ -144,7 +151,7 @@ func (rep *GateReport) markdownTasks(b *strings.Builder) {
 		if t.Flakiness.known() {
 			flaky = fmt.Sprintf("%.2f", float64(t.Flakiness))
 		}
-		fmt.Fprintf(b, "| %s | %d/%d | %s | %s | %s |\n", mdText(cutRunes(t.Task, 120)), t.C, t.N, before, flaky, t.Change)
+		fmt.Fprintf(b, "| %s | %d/%d | %s | %s | %s |\n", mdComment(cutRunes(t.Task, 120)), t.C, t.N, before, flaky, t.Change)
 	}
 	if more > 0 {
 		fmt.Fprintf(b, "\n%d more tasks failed at least once%s.\n", more, map[bool]string{true: ", a task of each group counted for itself"}[several])

@@ -213,8 +213,9 @@ func (sel *selection) checkSides(ctx context.Context, d *db) error {
 }
 
 // splitSides adds to the grouping, when nobody said how to group, the parts of
-// the configuration that vary alike on both sides: a run of three efforts is
-// compared effort by effort.
+// the configuration that vary within a side and of which the sides share a value:
+// a run of three efforts is compared effort by effort, also where the other side
+// has only one of them. Values of one side only are named.
 func (sel *selection) splitSides(ctx context.Context, d *db) error {
 	if sel.byGiven {
 		sel.by = slices.DeleteFunc(sel.by, func(g groupCol) bool { return g.name == sideColumn })
@@ -223,13 +224,29 @@ func (sel *selection) splitSides(ctx context.Context, d *db) error {
 	sel.by = slices.DeleteFunc(sel.by, func(g groupCol) bool { return g.name != "suite" })
 	for _, column := range []string{"model", "agent", "effort"} {
 		name := quoteName(column)
-		row, err := d.row(ctx, fmt.Sprintf(`SELECT coalesce(list_sort(list(DISTINCT coalesce(t.%[1]s, '')) FILTER (%[2]s)) = list_sort(list(DISTINCT coalesce(t.%[1]s, '')) FILTER (%[3]s))
-	AND count(DISTINCT coalesce(t.%[1]s, '')) > 1, false) FROM %[4]s`, name, sel.sides[0].on("t"), sel.sides[1].on("t"), sel.filtered(sel.source())))
-		if err != nil {
-			return sel.filterError(err)
+		var values [2][]string
+		for i := range values {
+			var err error
+			values[i], err = d.column(ctx, fmt.Sprintf("SELECT DISTINCT coalesce(t.%s::VARCHAR, '') AS v FROM %s WHERE %s ORDER BY v", name, sel.filtered(sel.source()), sel.sides[i].on("t")))
+			if err != nil {
+				return sel.filterError(err)
+			}
 		}
-		if split, _ := row[0].(bool); split {
-			sel.by = append(sel.by, groupCol{name: column, expr: "t." + name, runLevel: true, rollup: true})
+		lacks := func(have, in []string) []string {
+			return slices.DeleteFunc(slices.Clone(have), func(v string) bool { return slices.Contains(in, v) })
+		}
+		shared := len(lacks(values[0], values[1])) < len(values[0])
+		if !shared || len(values[0]) < 2 && len(values[1]) < 2 {
+			continue
+		}
+		sel.by = append(sel.by, groupCol{name: column, expr: "t." + name, runLevel: true, rollup: true})
+		for i, other := range [2]int{1, 0} {
+			if only := lacks(values[i], values[other]); len(only) > 0 {
+				for j, v := range only {
+					only[j] = orText(v, notInLog)
+				}
+				sel.warn("%s %s: only the %s side has it, and it is compared with nothing", column, someOf(only, 5), sel.sides[i].name)
+			}
 		}
 	}
 	return nil

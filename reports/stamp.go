@@ -70,8 +70,12 @@ func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 		cols = append(cols, "t."+s.column+"::VARCHAR")
 	}
 	list := strings.Join(cols, ", ")
+	from := r.sel.chosen(r.sel.source())
+	if r.sel.short {
+		from = "selected_cells AS t" // has the settings of every run
+	}
 	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, g.label, %s FROM %s%s GROUP BY g.group_no, g.label, %s",
-		list, r.sel.chosen(r.sel.source()), r.sel.joinGroups(false), list), nil)
+		list, from, r.sel.joinGroups(r.sel.short), list), nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
@@ -148,7 +152,7 @@ func (r *runner) warnMixed(column, values string, in []string, groups int) {
 		where = fmt.Sprintf(" (%s and %s)", in[0], plural(int64(len(in)-1), "other group"))
 	}
 	r.sel.warn("trials counted together%s differ in %s: %s; --by %s keeps them apart", where, column, values,
-		strings.Join(append(r.byNames(), column), ","))
+		strings.Join(append(slices.DeleteFunc(r.byNames(), func(name string) bool { return name == sideColumn }), column), ","))
 }
 
 func (r *runner) byNames() []string {
@@ -181,6 +185,8 @@ func (r *runner) policyLine() string {
 	switch {
 	case s.ungraded == s.trials && s.ungraded > 0:
 		parts = append(parts, "NOT ONE GRADED")
+	case s.trials == 0 && s.cached > 0:
+		parts = append(parts, "NO TRIAL COUNTS: all are answers of a cache or replays")
 	case s.ungraded == 0:
 		parts = append(parts, "all graded")
 	case s.req.Policy == PolicyExclude:
@@ -224,13 +230,44 @@ func plural(n int64, noun string) string {
 	return strconv.FormatInt(n, 10) + " " + noun + "s"
 }
 
+// sourcesSQL selects, by source, how many trials were read, with their seeds and
+// start states. On the short road the counts are known by run, and only trials
+// that have a seed or a start state are looked at.
+func (r *runner) sourcesSQL(ctx context.Context) (string, error) {
+	used := `used AS (SELECT batch, count(*) AS n, count(seed) AS seeds, min(seed) AS low, max(seed) AS high, count(environment_id) AS envs
+FROM selected GROUP BY batch)`
+	if r.sel.short {
+		row, err := r.d.row(ctx, `SELECT count(*) FROM (SELECT g.suite, g.run_id FROM request_groups AS g JOIN passhat_store.run_batches AS b
+	ON b.suite IS NOT DISTINCT FROM g.suite AND b.run_id IS NOT DISTINCT FROM g.run_id GROUP BY g.suite, g.run_id HAVING count(*) > 1)`)
+		if err != nil {
+			return "", err
+		}
+		if row.int(0) == 0 {
+			counted := "n_all"
+			if r.sel.req.Policy == PolicyExclude {
+				counted = "n_all - ungraded"
+			}
+			used = `counted AS (SELECT b.batch, sum((` + counted + `) * t.tasks)::BIGINT AS n FROM selected_cells AS t JOIN passhat_store.run_batches AS b
+	ON b.suite IS NOT DISTINCT FROM t.suite AND b.run_id IS NOT DISTINCT FROM t.run_id GROUP BY b.batch),
+seed AS (SELECT batch, count(*) AS seeds, min(seed) AS low, max(seed) AS high FROM selected WHERE seed IS NOT NULL GROUP BY batch),
+env AS (SELECT batch, count(*) AS envs FROM selected WHERE environment_id IS NOT NULL GROUP BY batch),
+used AS (SELECT c.batch, c.n, coalesce(seeds, 0) AS seeds, low, high, coalesce(envs, 0) AS envs
+FROM counted AS c LEFT JOIN seed ON seed.batch = c.batch LEFT JOIN env ON env.batch = c.batch WHERE c.n > 0)`
+		}
+	}
+	return "WITH " + used + `
+SELECT coalesce(s.source, u.batch), s.format, s.hash, u.n, u.seeds, u.low, u.high, u.envs
+FROM used AS u LEFT JOIN sources AS s ON s.batch = u.batch ORDER BY coalesce(s.source, u.batch), s.hash, u.batch`, nil
+}
+
 // sources reads which sources the result rests on, how seeds were set and
 // whether start states are known.
 func (r *runner) sources(ctx context.Context) ([]StampSource, string, bool, error) {
-	_, rows, err := r.d.table(ctx, `WITH used AS (SELECT batch, count(*) AS n, count(seed) AS seeds, min(seed) AS low, max(seed) AS high, count(environment_id) AS envs
-FROM selected GROUP BY batch)
-SELECT coalesce(s.source, u.batch), s.format, s.hash, u.n, u.seeds, u.low, u.high, u.envs
-FROM used AS u LEFT JOIN sources AS s ON s.batch = u.batch ORDER BY coalesce(s.source, u.batch), s.hash, u.batch`, nil)
+	text, err := r.sourcesSQL(ctx)
+	if err != nil {
+		return nil, "", false, err
+	}
+	_, rows, err := r.d.table(ctx, text, nil)
 	if err != nil {
 		return nil, "", false, fmt.Errorf("read the sources: %w", err)
 	}

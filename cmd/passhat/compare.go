@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,7 @@ func (a *app) compare(cmd *cobra.Command, r *reportFlags, before, after string) 
 	if err := s.open(ctx, before, after); err != nil {
 		return err
 	}
-	if err := keepInputs(outs, &data{snap: s.main}, s.files, nil); err != nil {
+	if err := keepInputs(outs, &data{snap: s.main, dir: a.storeDir}, s.files, nil); err != nil {
 		return err
 	}
 	req.Old, req.New, req.OldRuns, req.NewRuns = before, after, s.runs[0], s.runs[1]
@@ -149,7 +150,18 @@ func (s *sides) readFile(ctx context.Context, path string) ([]reports.RunRef, er
 	if runs := s.known(snap); runs != nil {
 		return runs, nil
 	}
-	if name := s.clash(snap); name != "" {
+	if names := s.clashes(snap); len(names) > 0 {
+		opts.Renames = map[string]string{}
+		for _, name := range names {
+			opts.Renames[name] = fmt.Sprintf("%s@%d", name, len(s.files))
+			s.a.say("%s: its run %s is in the store or on the other side too; here it goes by the name %s", path, name, opts.Renames[name])
+		}
+		if snap, err = s.take(ctx, path, opts); err != nil {
+			return nil, err
+		}
+	}
+	if names := s.clashes(snap); len(names) > 0 { // of a name that was made up
+		name := names[0]
 		opts.Run = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + fmt.Sprintf("@%d", len(s.files))
 		s.a.say("%s: its run %s is in the store or on the other side too; here it goes by the name %s", path, name, opts.Run)
 		if snap, err = s.take(ctx, path, opts); err != nil {
@@ -204,8 +216,8 @@ func (s *sides) known(snap *store.Snapshot) []reports.RunRef {
 	return nil
 }
 
-// clash names a run of snap that is elsewhere too.
-func (s *sides) clash(snap *store.Snapshot) string {
+// clashes names the runs of snap that are elsewhere too.
+func (s *sides) clashes(snap *store.Snapshot) []string {
 	taken := map[store.RunKey]bool{}
 	for _, have := range append([]*store.Snapshot{s.main}, s.also...) {
 		for _, b := range have.Batches() {
@@ -214,14 +226,15 @@ func (s *sides) clash(snap *store.Snapshot) string {
 			}
 		}
 	}
+	var out []string
 	for _, b := range snap.Batches() {
 		for _, run := range b.Runs {
-			if taken[run.RunKey] {
-				return run.RunID
+			if taken[run.RunKey] && !slices.Contains(out, run.RunID) {
+				out = append(out, run.RunID)
 			}
 		}
 	}
-	return ""
+	return out
 }
 
 func runsOf(batches []store.Record) []reports.RunRef {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,6 +102,8 @@ func (a *app) gateCommand() *cobra.Command {
 	}
 	g.read.add(cmd)
 	g.out.add(cmd)
+	form := f.Lookup("output")
+	form.Usage = strings.Replace(form.Usage, "parquet", "junit, parquet", 1)
 	cmd.AddCommand(a.gateInitCommand())
 	return cmd
 }
@@ -192,7 +195,7 @@ func (a *app) gate(cmd *cobra.Command, g *gateFlags, args []string) error {
 		req.Judged = args[0]
 	}
 	req.Against = g.baseline
-	rep, err := a.judge(cmd.Context(), g, req)
+	rep, err := a.judge(cmd.Context(), g, req, outputPaths(outs, own))
 	if err != nil {
 		return a.gateError(err, cfg)
 	}
@@ -213,7 +216,7 @@ func (a *app) gate(cmd *cobra.Command, g *gateFlags, args []string) error {
 }
 
 // judge opens what is judged and what it is held against.
-func (a *app) judge(ctx context.Context, g *gateFlags, req reports.GateRequest) (*reports.GateReport, error) {
+func (a *app) judge(ctx context.Context, g *gateFlags, req reports.GateRequest, outs []reports.Output) (*reports.GateReport, error) {
 	passed, err := reports.PassedGates(a.storeDir)
 	if err != nil {
 		return nil, err
@@ -226,6 +229,9 @@ func (a *app) judge(ctx context.Context, g *gateFlags, req reports.GateRequest) 
 	s := &sides{a: a, read: &g.read}
 	defer s.close()
 	if err := s.openSome(ctx, before, after); err != nil {
+		return nil, err
+	}
+	if err := keepInputs(outs, &data{snap: s.main, dir: a.storeDir}, s.files, nil); err != nil {
 		return nil, err
 	}
 	req.OldRuns, req.NewRuns = s.runs[0], s.runs[1]
@@ -329,6 +335,17 @@ func (g *gateFlags) outputs(a *app) (outs []reports.Output, own []ownOutput, err
 		outs, err = all.outputs(a)
 	}
 	return outs, own, err
+}
+
+// outputPaths are the outputs of both kinds, to be held against what is read.
+func outputPaths(outs []reports.Output, own []ownOutput) []reports.Output {
+	all := slices.Clone(outs)
+	for _, o := range own {
+		if o.path != "-" {
+			all = append(all, reports.Output{Path: o.path, Form: o.form})
+		}
+	}
+	return all
 }
 
 func (a *app) writeGate(g *gateFlags, rep *reports.GateReport, outs []reports.Output, own []ownOutput) error {

@@ -17,7 +17,7 @@ func (a *app) gatePlan(_ context.Context, g *gateFlags, cfg reports.GateConfig) 
 	if err != nil {
 		return err
 	}
-	return g.printPlain(a, res)
+	return g.printPlain(a, res, nil)
 }
 
 func (a *app) gateAA(ctx context.Context, g *gateFlags, req reports.GateRequest) error {
@@ -36,17 +36,22 @@ func (a *app) gateAA(ctx context.Context, g *gateFlags, req reports.GateRequest)
 	if err != nil {
 		return a.gateError(err, req.Config)
 	}
-	return g.printPlain(a, res)
+	return g.printPlain(a, res, d)
 }
 
 // printPlain prints what is no verdict: it has the forms of every result only.
-func (g *gateFlags) printPlain(a *app, res *reports.Result) error {
+func (g *gateFlags) printPlain(a *app, res *reports.Result, d *data) error {
 	if g.out.form == reports.GateJUnit {
 		return usagef("--output junit: a verdict has this form, a plan or --aa has not")
 	}
 	outs, err := g.out.outputs(a)
 	if err != nil {
 		return err
+	}
+	if d != nil {
+		if err := keepInputs(outs, d, nil, nil); err != nil {
+			return err
+		}
 	}
 	return g.out.print(a, res, outs)
 }
