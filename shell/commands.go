@@ -63,7 +63,7 @@ var also = map[string]string{".exit": ".quit", ".q": ".quit", ".h": ".help", ".p
 // command runs a dot command.
 func (s *Shell) command(ctx context.Context, text string) error {
 	text = strings.TrimSpace(text)
-	if word := words[strings.ToLower(strings.TrimSuffix(text, ";"))]; word != "" {
+	if word := wordCommand(text); word != "" {
 		text = word
 	}
 	args, err := fields(strings.TrimRight(strings.TrimSuffix(text, ";"), " "))

@@ -19,6 +19,9 @@ import (
 const (
 	// maxStatement bounds a statement of a script, in bytes.
 	maxStatement = 16 << 20
+	// rescan is the length up to which every line is looked at for the end of a
+	// statement; the end of a longer one may be found some lines late.
+	rescan = 256 << 10
 	// maxDepth bounds files that read files.
 	maxDepth = 8
 )
@@ -42,6 +45,7 @@ func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
 	in := bufio.NewReader(r)
 	var pending strings.Builder
 	first, line := 1, 0 // of pending, and the current one
+	next := 0           // bytes of pending from which on its end is looked for
 	for !s.ended {
 		text, err := in.ReadString('\n')
 		if err != nil && err != io.EOF {
@@ -52,9 +56,8 @@ func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
 		if line == 1 {
 			text = strings.TrimPrefix(text, "\ufeff")
 		}
-		blank := onlyComments(pending.String())
 		switch {
-		case blank && isCommand(text) && !strings.Contains(pending.String(), "/*"):
+		case isCommand(text) && pending.Len() < rescan && onlyComments(pending.String()):
 			pending.Reset()
 			if err := s.item(ctx, name, line, strings.TrimSpace(text), true); err != nil {
 				return err
@@ -65,12 +68,14 @@ func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
 			if pending.Len() > maxStatement {
 				return &ScriptError{name, first, 0, usagef("a statement is longer than %d MB; is a quote or a semicolon missing?", maxStatement>>20)}
 			}
-			if atEnd || strings.Contains(text, ";") && sql.Complete(pending.String()) {
+			if atEnd || strings.Contains(text, ";") && pending.Len() >= next && sql.Complete(pending.String()) {
 				if err := s.item(ctx, name, first, pending.String(), false); err != nil {
 					return err
 				}
 				pending.Reset()
-				first = line + 1
+				first, next = line+1, 0
+			} else if pending.Len() > rescan {
+				next = pending.Len() + pending.Len()/8
 			}
 		}
 		if atEnd {

@@ -171,7 +171,17 @@ func (s *Shell) run(ctx context.Context, text string) error {
 // of the words that people try first.
 func isCommand(text string) bool {
 	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, ".") || words[strings.ToLower(strings.TrimSuffix(text, ";"))] != ""
+	return strings.HasPrefix(text, ".") || wordCommand(text) != ""
+}
+
+// wordCommand is the dot command that a text without dot means, "" for none.
+func wordCommand(text string) string {
+	first, rest, _ := strings.Cut(strings.TrimSuffix(text, ";"), " ")
+	name := words[strings.ToLower(first)]
+	if name == "" || strings.Contains(strings.TrimSpace(rest), " ") || rest != "" && name != ".help" {
+		return ""
+	}
+	return strings.TrimSpace(name + " " + rest)
 }
 
 // words are dot commands without their dot, as other shells have them.

@@ -92,6 +92,7 @@ func (a *app) command() *cobra.Command {
 		a.sourcesCommand(), a.rejectsCommand(), a.formatsCommand(), a.functionsCommand(),
 		a.verifyCommand(), a.compactCommand(), a.runCommand(), a.exportCommand(), a.demoCommand(), a.versionCommand(),
 	)
+	a.completions(root)
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
