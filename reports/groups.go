@@ -35,6 +35,9 @@ type groupCol struct {
 	rollup bool // a key of task_runs
 }
 
+// ofTask says that the column is a property of the task.
+func (g groupCol) ofTask() bool { return g.name == "shape" || g.name == "risk" || g.name == "task_id" }
+
 // groupColumns checks the grouping columns against the columns of trials.
 func groupColumns(by, trialColumns []string) ([]groupCol, error) {
 	var out []groupCol

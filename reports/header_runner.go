@@ -18,7 +18,7 @@ var handled = []string{
 var houseTables = []string{
 	"trials", "task_runs", "runs", "sources", "rejects", "labels", "prices", "fields",
 	"selected", "selected_task_runs", "selected_groups", "selected_cells", "selected_runs", "selected_pairs",
-	"selected_settings", "declared",
+	"selected_settings", "selected_kinds", "selected_run_kinds", "selected_run_totals", "declared",
 }
 
 // ofRunner reads the directives that tell the runner how to prepare.

@@ -22,92 +22,121 @@
 -- when bounds: pass_hat_k_low pass_hat_k_high
 -- when bootstrap: bias fixed_bias
 -- when several_runs: runs pass_hat_k_across run_effect_p
-WITH cell AS (
-	SELECT t.*, ks.k, c / nullif(n, 0) AS rate,
-		pass_at_k(c, n, ks.k) AS at_k, pass_hat_k(c, n, ks.k) AS hat_k, pass_hat_k(c_high, n, ks.k) AS high_k
-	FROM selected_task_runs AS t CROSS JOIN (SELECT unnest($k::INTEGER[]) AS k) AS ks
-	WHERE in_every_run AND n > 0
+WITH ks AS (SELECT unnest($k::INTEGER[]) AS k),
+-- Every figure is computed once for each counts that occur, in whole numbers of
+-- 2^-100, so that their sums are exact in any order.
+valued AS (
+	SELECT n, c, c_high, k, c / n AS rate, flakiness(c, n) AS flake, pass_at_k(c, n, k) AS at_k, pass_hat_k(c, n, k) AS hat_k, pass_hat_k(c_high, n, k) AS high_k
+	FROM (SELECT DISTINCT n, c, c_high FROM selected_kinds WHERE in_every_run AND n > 0) CROSS JOIN ks
+),
+fixed_point AS MATERIALIZED (
+	SELECT *, (rate * 1.2676506002282294e30)::HUGEINT AS rate_h, (flake * 1.2676506002282294e30)::HUGEINT AS flake_h, (at_k * 1.2676506002282294e30)::HUGEINT AS at_h,
+		(hat_k * 1.2676506002282294e30)::HUGEINT AS hat_h, (high_k * 1.2676506002282294e30)::HUGEINT AS high_h
+	FROM valued
+),
+cell AS MATERIALIZED (
+	SELECT t.*, v.* EXCLUDE (n, c, c_high) FROM selected_kinds AS t JOIN fixed_point AS v ON v.n = t.n AND v.c = t.c AND v.c_high = t.c_high
+	WHERE t.in_every_run AND t.n > 0
 ),
 -- What the other policy would give, over the tasks that it keeps.
 other_cell AS (
-	SELECT t.group_no, t.suite, t.task_id, t.run_id, t.weight, t.c, ks.k, CASE WHEN $policy::VARCHAR = 'exclude' THEN t.graded + t.ungraded ELSE t.graded END AS n
-	FROM selected_task_runs AS t CROSS JOIN (SELECT unnest($k::INTEGER[]) AS k) AS ks
+	SELECT t.group_no, t.suite, t.kind, t.weight, t.tasks, t.runs, t.c, k, CASE WHEN $policy::VARCHAR = 'exclude' THEN t.graded + t.ungraded ELSE t.graded END AS n
+	FROM selected_kinds AS t CROSS JOIN ks WHERE EXISTS (SELECT 1 FROM selected_kinds WHERE ungraded > 0)
 ),
-other_runs AS (SELECT group_no, suite, count(DISTINCT coalesce(run_id, '')) AS runs FROM other_cell WHERE n > 0 GROUP BY group_no, suite),
+other_runs AS (
+	SELECT group_no, suite, count(*) FILTER (CASE WHEN $policy::VARCHAR = 'exclude' THEN graded + ungraded ELSE graded END > 0) AS runs
+	FROM selected_run_totals GROUP BY group_no, suite
+),
 other_task AS (
-	SELECT o.group_no, o.k, o.suite, o.task_id, any_value(o.weight) AS weight, CASE WHEN min(o.n) >= o.k THEN list_avg(list(pass_hat_k(o.c, o.n, o.k) ORDER BY o.run_id)) END AS hat
+	SELECT o.group_no, o.k, o.kind, any_value(o.weight) AS weight, any_value(o.tasks) AS tasks, CASE WHEN min(o.n) >= o.k
+		THEN sum((pass_hat_k(o.c, o.n, o.k) * 1.2676506002282294e30)::HUGEINT * o.runs)::DOUBLE / 1.2676506002282294e30 / sum(o.runs)::DOUBLE END AS hat
 	FROM other_cell AS o JOIN other_runs AS r ON r.group_no = o.group_no AND r.suite IS NOT DISTINCT FROM o.suite
-	WHERE o.n > 0 GROUP BY o.group_no, o.k, o.suite, o.task_id HAVING count(*) = max(r.runs)
+	WHERE o.n > 0 GROUP BY o.group_no, o.k, o.kind HAVING sum(o.runs) = max(r.runs)
 ),
 other AS (
-	SELECT group_no, k, mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS other, count(hat) AS other_tasks FROM other_task GROUP BY group_no, k
+	SELECT group_no, k, mean_se(list(hat ORDER BY kind), list(weight ORDER BY kind), 0.95, list(tasks ORDER BY kind)).mean AS other,
+		sum(tasks) FILTER (hat IS NOT NULL)::BIGINT AS other_tasks FROM other_task GROUP BY group_no, k
 ),
 -- A task over the runs of its group: the mean of its runs' estimates, and no
 -- estimate unless every run has the trials for it.
-task AS (
-	SELECT group_no, k, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight,
-		count(*) AS cells, sum(runs) AS runs, min(n) AS n_min, max(n) AS n_max,
-		sum(n) AS n, sum(c) AS c, sum(ungraded) AS ungraded, sum(missing) AS missing,
-		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n,
-		-- One ordered list of structs: an ordered list of each would sort as many times.
-		list({'run_id': run_id, 'rate': rate, 'flake': flakiness(cell.c, cell.n), 'at_k': at_k, 'hat_k': hat_k,
-			'high_k': high_k, 'c': c, 'c_high': c_high, 'n': n} ORDER BY run_id) AS runs_of
-	FROM cell GROUP BY group_no, k, suite, task_id
+task AS MATERIALIZED (
+	SELECT group_no, k, kind, any_value(suite) AS suite, any_value(tasks) AS tasks, any_value(weight) AS weight,
+		sum(runs)::BIGINT AS cells, sum(runs * pooled_runs)::BIGINT AS runs, min(n) AS n_min, max(n) AS n_max, sum(n * runs)::BIGINT AS n, sum(c * runs)::BIGINT AS c,
+		sum(rate_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE AS rate, sum(flake_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE AS flake,
+		CASE WHEN min(n) >= k THEN sum(at_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE END AS at_k,
+		CASE WHEN min(n) >= k THEN sum(hat_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE END AS hat_k,
+		CASE WHEN min(n) >= k THEN sum(high_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE END AS high_k,
+		CASE WHEN sum(runs) = 1 OR min(n) < k THEN NULL WHEN k = 1 THEN sum(rate_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE ELSE across_run(list(c), list(n), k, list(runs)) END AS across
+	FROM cell GROUP BY group_no, k, kind
 ),
-averaged AS (
-	SELECT * EXCLUDE (runs_of),
-		list_avg([r.rate FOR r IN runs_of]) AS rate, list_avg([r.flake FOR r IN runs_of]) AS flake,
-		CASE WHEN n_min >= k THEN list_avg([r.at_k FOR r IN runs_of]) END AS at_k,
-		CASE WHEN n_min >= k THEN list_avg([r.hat_k FOR r IN runs_of]) END AS hat_k,
-		CASE WHEN n_min >= k THEN list_avg([r.high_k FOR r IN runs_of]) END AS high_k,
-		[r.c FOR r IN runs_of] AS c_list, [r.c_high FOR r IN runs_of] AS high_list, [r.n FOR r IN runs_of] AS n_list, [coalesce(r.run_id, '') FOR r IN runs_of] AS run_list
-	FROM task
-),
-grouped AS (
-	SELECT group_no, k, any_value(grp) AS grp, max(runs) AS runs, max(cells) AS cells,
-		count(*) AS tasks, min(n_min) AS n_min, max(n_max) AS n_max,
-		count(*) FILTER (hat_k IS NULL) AS not_estimable,
-		sum(n)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing,
-		count(*) FILTER (c = n) AS stable_pass, count(*) FILTER (c > 0 AND c < n) AS flaky_tasks,
-		count(*) FILTER (c = 0) AS stable_fail,
-		sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n)::DOUBLE, 0) AS cost_per_trial,
+grouped AS MATERIALIZED (
+	SELECT group_no, k, max(runs) AS runs, max(cells) AS cells, sum(tasks)::BIGINT AS tasks, min(n_min) AS n_min, max(n_max) AS n_max,
+		coalesce(sum(tasks) FILTER (hat_k IS NULL), 0)::BIGINT AS not_estimable, coalesce(sum(tasks) FILTER (c = n), 0)::BIGINT AS stable_pass,
+		coalesce(sum(tasks) FILTER (c > 0 AND c < n), 0)::BIGINT AS flaky_tasks, coalesce(sum(tasks) FILTER (c = 0), 0)::BIGINT AS stable_fail,
 		min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AS one_suite,
-		list({'weight': weight, 'rate': rate, 'flake': flake, 'at_k': at_k, 'hat_k': hat_k, 'high_k': high_k,
-			'cells': cells, 'c_list': c_list, 'high_list': high_list, 'n_list': n_list, 'run_list': run_list,
-			'task_key': CASE WHEN cells > 1 THEN coalesce(suite, '') || chr(31) || coalesce(task_id, '') END} ORDER BY suite, task_id) AS tasks_of
-	FROM averaged GROUP BY group_no, k
+		list({'kind': kind, 'tasks': tasks, 'weight': weight, 'rate': rate, 'flake': flake, 'at_k': at_k, 'hat_k': hat_k, 'high_k': high_k, 'across': across,
+			'gone': CASE WHEN hat_k IS NULL THEN 1.0 ELSE 0.0 END} ORDER BY kind) AS tasks_of,
+		-- Tasks that passed c of n times in every run, for the test whether runs differ.
+		list({'c': c, 'n': n_min, 'tasks': tasks} ORDER BY kind) FILTER (hat_k IS NOT NULL AND n_min = n_max AND cells > 1) AS level_of
+	FROM task GROUP BY group_no, k
+),
+-- The cells of tasks with an estimate, those alike in one row.
+alike AS (
+	SELECT group_no, k, weight, n, c, c_high, CASE WHEN $interval::VARCHAR = 'bootstrap' THEN kind END AS kind, sum(runs * tasks)::BIGINT AS times
+	FROM cell WHERE least >= k GROUP BY ALL
+),
+lists AS (
+	SELECT group_no, k, list({'c': c, 'n': n, 'high': c_high, 'w': weight, 'times': times, 'kind': kind} ORDER BY kind, n, c, c_high, weight) AS alike_of FROM alike GROUP BY group_no, k
+),
+spelt AS (
+	SELECT group_no, k, flatten([list_resize([a.c], a.times, a.c) FOR a IN alike_of]) AS cs, flatten([list_resize([a.n], a.times, a.n) FOR a IN alike_of]) AS ns,
+		flatten([list_resize([a.w], a.times, a.w) FOR a IN alike_of]) AS ws, flatten([list_resize([a.kind], a.times, a.kind) FOR a IN alike_of]) AS keys
+	FROM lists WHERE $interval::VARCHAR = 'bootstrap'
+),
+run_cell AS MATERIALIZED (
+	SELECT s.*, ks.k FROM selected_run_kinds AS s CROSS JOIN ks JOIN grouped AS g ON g.group_no = s.group_no AND g.k = ks.k
+	WHERE s.least >= ks.k AND g.cells > 1 AND g.one_suite
+),
+run_passes AS (SELECT group_no, k, run_id, coalesce(sum(c * tasks) FILTER (level), 0)::BIGINT AS passes FROM run_cell GROUP BY group_no, k, run_id),
+run_lists AS (
+	SELECT group_no, k, list({'run': coalesce(run_id, ''), 'c': c, 'n': n, 'high': c_high, 'w': weight, 'tasks': tasks} ORDER BY run_id, n, c, c_high, weight, least, level) AS runs_of
+	FROM run_cell GROUP BY group_no, k
+),
+run_figures AS (
+	SELECT r.group_no, r.k, run_ci_counts([x.c FOR x IN runs_of], [x.n FOR x IN runs_of], [x.run FOR x IN runs_of], [x.w FOR x IN runs_of], [x.tasks FOR x IN runs_of], r.k, $conf::DOUBLE) AS within,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN run_ci_counts([x.high FOR x IN runs_of], [x.n FOR x IN runs_of], [x.run FOR x IN runs_of], [x.w FOR x IN runs_of], [x.tasks FOR x IN runs_of], r.k, $conf::DOUBLE) END AS high_within,
+		run_effect_counts([x.c FOR x IN level_of], [x.n FOR x IN level_of], [x.tasks FOR x IN level_of], passes) AS effect
+	FROM run_lists AS r JOIN grouped AS g ON g.group_no = r.group_no AND g.k = r.k
+	JOIN (SELECT group_no, k, list(passes ORDER BY run_id) AS passes FROM run_passes GROUP BY group_no, k) AS p ON p.group_no = r.group_no AND p.k = r.k
+),
+sums AS (
+	SELECT group_no, sum(n * tasks)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing,
+		sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n)::DOUBLE, 0) AS cost_per_trial
+	FROM selected_run_kinds GROUP BY group_no
 ),
 listed AS (
-	SELECT * EXCLUDE (tasks_of),
-		[t.weight FOR t IN tasks_of] AS weights, [t.rate FOR t IN tasks_of] AS rates, [t.flake FOR t IN tasks_of] AS flakes,
-		[t.at_k FOR t IN tasks_of] AS at_ks, [t.hat_k FOR t IN tasks_of] AS hat_ks,
-		[t.high_k FOR t IN tasks_of] AS high_ks,
-		[CASE WHEN t.hat_k IS NULL THEN 1.0 ELSE 0.0 END FOR t IN tasks_of] AS gone,
-		CASE WHEN not_estimable < tasks THEN flatten([t.c_list FOR t IN tasks_of IF t.hat_k IS NOT NULL]) END AS cs,
-		CASE WHEN not_estimable < tasks THEN flatten([t.high_list FOR t IN tasks_of IF t.hat_k IS NOT NULL]) END AS highs,
-		CASE WHEN not_estimable < tasks THEN flatten([t.n_list FOR t IN tasks_of IF t.hat_k IS NOT NULL]) END AS ns,
-		CASE WHEN not_estimable < tasks THEN flatten([list_resize([t.weight], t.cells, t.weight) FOR t IN tasks_of IF t.hat_k IS NOT NULL]) END AS ws,
-		flatten([t.run_list FOR t IN tasks_of IF t.cells > 1 AND t.hat_k IS NOT NULL]) AS run_keys,
-		flatten([list_resize([t.task_key], t.cells, t.task_key) FOR t IN tasks_of IF t.cells > 1 AND t.hat_k IS NOT NULL]) AS task_keys
-	FROM grouped
+	SELECT g.* EXCLUDE (tasks_of, level_of), s.* EXCLUDE (group_no), n.grp,
+		[t.weight FOR t IN tasks_of] AS weights, [t.rate FOR t IN tasks_of] AS rates, [t.flake FOR t IN tasks_of] AS flakes, [t.tasks FOR t IN tasks_of] AS times,
+		[t.at_k FOR t IN tasks_of] AS at_ks, [t.hat_k FOR t IN tasks_of] AS hat_ks, [t.high_k FOR t IN tasks_of] AS high_ks, [t.gone FOR t IN tasks_of] AS gone,
+		[t.across FOR t IN tasks_of] AS acrosses, [a.c FOR a IN alike_of] AS cs, [a.high FOR a IN alike_of] AS highs, [a.n FOR a IN alike_of] AS ns,
+		[a.w FOR a IN alike_of] AS ws, [a.times FOR a IN alike_of] AS cell_times
+	FROM grouped AS g JOIN sums AS s ON s.group_no = g.group_no JOIN selected_groups AS n ON n.group_no = g.group_no
+	LEFT JOIN lists AS l ON l.group_no = g.group_no AND l.k = g.k
 ),
 estimated AS (
-	SELECT *, mean_se(rates, weights).mean AS mean, mean_se(rates, NULL).mean AS mean_equal,
-		mean_se(at_ks, weights).mean AS pass_at_k, mean_se(high_ks, weights).mean AS high,
-		pass_ci(hat_ks, weights, NULL, $conf::DOUBLE) AS population, mean_se(hat_ks, NULL).mean AS pass_hat_k_equal,
-		fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE) AS fixed,
-		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_ks, weights, NULL, $conf::DOUBLE).upper END AS high_upper,
-		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, ns, ws, k, $conf::DOUBLE).upper END AS high_fixed_upper,
-		CASE WHEN $policy::VARCHAR = 'bounds' AND cells > 1 AND one_suite THEN run_ci(highs, ns, task_keys, run_keys, ws, k, 'within', $conf::DOUBLE) END AS high_within,
-		CASE WHEN cells > 1 AND one_suite THEN run_ci(cs, ns, task_keys, run_keys, ws, k, 'within', $conf::DOUBLE) END AS within,
-		CASE WHEN cells > 1 AND one_suite THEN run_ci(cs, ns, task_keys, run_keys, ws, k, 'across', $conf::DOUBLE) END AS across,
-		CASE WHEN cells > 1 AND one_suite THEN run_effect(cs, ns, task_keys, run_keys) END AS effect,
-		CASE WHEN $interval::VARCHAR <> 'bootstrap' OR len(cs) = 0 THEN NULL
-			WHEN cells > 1 THEN bootstrap_suite(cs, ns, ws, task_keys, k, 'clusters', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT)
-			ELSE bootstrap_suite(cs, ns, ws, NULL, k, 'tasks', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS boot,
-		CASE WHEN $interval::VARCHAR = 'bootstrap' AND len(cs) > 0
-			THEN bootstrap_suite(cs, ns, ws, NULL, k, 'trials', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS fixed_boot
-	FROM listed
+	SELECT l.*, mean_se(rates, weights, 0.95, times).mean AS mean, mean_se(rates, NULL, 0.95, times).mean AS mean_equal,
+		mean_se(at_ks, weights, 0.95, times).mean AS pass_at_k, mean_se(high_ks, weights, 0.95, times).mean AS high,
+		pass_ci(hat_ks, weights, NULL, $conf::DOUBLE, times) AS population, mean_se(hat_ks, NULL, 0.95, times).mean AS pass_hat_k_equal,
+		fixed_suite_ci(l.cs, l.ns, l.ws, l.k, $conf::DOUBLE, cell_times) AS fixed,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_ks, weights, NULL, $conf::DOUBLE, times).upper END AS high_upper,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, l.ns, l.ws, l.k, $conf::DOUBLE, cell_times).upper END AS high_fixed_upper,
+		CASE WHEN cells > 1 AND one_suite THEN mean_se(acrosses, weights, 0.95, times).mean END AS across,
+		r.within, r.high_within, r.effect,
+		CASE WHEN len(b.cs) = 0 THEN NULL
+			WHEN cells > 1 THEN bootstrap_suite(b.cs, b.ns, b.ws, b.keys, l.k, 'clusters', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT)
+			ELSE bootstrap_suite(b.cs, b.ns, b.ws, NULL, l.k, 'tasks', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS boot,
+		CASE WHEN len(b.cs) > 0 THEN bootstrap_suite(b.cs, b.ns, b.ws, NULL, l.k, 'trials', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS fixed_boot
+	FROM listed AS l LEFT JOIN run_figures AS r ON r.group_no = l.group_no AND r.k = l.k LEFT JOIN spelt AS b ON b.group_no = l.group_no AND b.k = l.k
 )
 SELECT unnest(e.grp), e.group_no, e.k, runs, tasks, n_min, n_max, not_estimable, trials, ungraded, missing,
 	mean, pass_at_k, population.mean AS pass_hat_k, pass_at_k - population.mean AS gap,
@@ -118,15 +147,15 @@ SELECT unnest(e.grp), e.group_no, e.k, runs, tasks, n_min, n_max, not_estimable,
 		WHEN within.se > 0 THEN least(within.upper, 1) ELSE fixed.upper END AS fixed_upper,
 	stable_pass, flaky_tasks, stable_fail, cost_per_trial,
 	population.mean AS pass_hat_k_low, high AS pass_hat_k_high,
-	mean_equal, pass_hat_k_equal, across.estimate AS pass_hat_k_across,
-	mean_se(flakes, weights).mean AS flakiness, CASE WHEN boot IS NULL THEN population.se ELSE boot.se END AS se,
+	mean_equal, pass_hat_k_equal, across AS pass_hat_k_across,
+	mean_se(flakes, weights, 0.95, times).mean AS flakiness, CASE WHEN boot IS NULL THEN population.se ELSE boot.se END AS se,
 	CASE WHEN boot IS NULL THEN population.df END AS df,
 	CASE WHEN boot IS NOT NULL THEN 'bootstrap of tasks' ELSE population.method END AS method, population.flag AS flag,
 	CASE WHEN fixed_boot IS NOT NULL THEN fixed_boot.se WHEN within.se > 0 THEN within.se ELSE fixed.se END AS fixed_se,
 	CASE WHEN fixed_boot IS NOT NULL THEN 'bootstrap of trials' WHEN within.se > 0 THEN 'other runs, t(R-1)'
 		WHEN cells > 1 THEN fixed.method || ', within these runs' ELSE fixed.method END AS fixed_method,
 	boot.bias AS bias, fixed_boot.bias AS fixed_bias,
-	effect.p AS run_effect_p, mean_se(gone, weights).mean AS not_estimable_weight, o.other AS alternative, o.other_tasks
+	effect.p AS run_effect_p, mean_se(gone, weights, 0.95, times).mean AS not_estimable_weight, o.other AS alternative, o.other_tasks
 FROM estimated AS e LEFT JOIN other AS o ON o.group_no = e.group_no AND o.k = e.k
 ORDER BY e.group_no, e.k
 -- notes:

@@ -24,6 +24,7 @@ type selection struct {
 	pooled         bool   // a group holds several runs (after any run_id was added)
 	warnings       []string
 	sides          [2]side  // old and new of a comparison
+	short          bool     // no table of every run's tasks is made, see kinds.go
 	ungradedGroups []string // labels of groups in which no trial has a verdict
 
 	groups, maxRuns              int64
@@ -45,7 +46,10 @@ type selection struct {
 //	selected_groups                       the groups, numbered in the order they are shown
 //	selected_task_runs                    counts with policy, weights and pooling applied
 //	selected                              single trials, the same choice
-func prepare(ctx context.Context, d *db, req Request) (*selection, error) {
+//	selected_kinds, selected_run_kinds    the same counts, tasks alike in one row
+//
+// Without selected_task_runs the short road of kinds.go is tried first.
+func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selection, error) {
 	sel := &selection{req: req, byGiven: req.By != nil}
 	trialColumns, err := d.columns(ctx, "trials")
 	if err != nil {
@@ -64,10 +68,17 @@ func prepare(ctx context.Context, d *db, req Request) (*selection, error) {
 	}
 	sel.partial = !whereRollup
 	sel.rollup = whereRollup && !slices.ContainsFunc(sel.by, func(g groupCol) bool { return !g.rollup })
-	for _, step := range []func(context.Context, *db) error{
+	if sel.short, err = sel.mayBeShort(ctx, d, reads); err != nil {
+		return nil, err
+	}
+	steps := []func(context.Context, *db) error{
 		sel.makeLabelled, sel.makeSides, sel.makeRuns, sel.makeCells, sel.makeGroups,
 		sel.makeTaskRuns, sel.dropTasks, sel.makeSelected, sel.count,
-	} {
+	}
+	if slices.Contains(reads, "selected_kinds") || slices.Contains(reads, "selected_run_kinds") {
+		steps = append(steps, sel.makeKinds)
+	}
+	for _, step := range steps {
 		if err := step(ctx, d); err != nil {
 			return nil, err
 		}
@@ -206,6 +217,9 @@ func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 	default:
 		sel.filter += " AND run_id = " + quoteText(sel.req.Runs)
 	}
+	if sel.short && sel.allRuns {
+		return nil // makeCells lists them: one pass less
+	}
 	if err := sel.listRuns(ctx, d); err != nil {
 		return sel.filterError(err)
 	}
@@ -328,6 +342,21 @@ var counted = []struct{ name, fromRollup, fromTrials string }{
 
 // makeCells counts per run, task and group: one pass over the source.
 func (sel *selection) makeCells(ctx context.Context, d *db) error {
+	if sel.short {
+		done, err := sel.makeRunCells(ctx, d)
+		if err != nil || done {
+			return err
+		}
+		sel.short = false
+		if sel.allRuns {
+			if err := sel.listRuns(ctx, d); err != nil {
+				return sel.filterError(err)
+			}
+			if err := sel.refuseNone(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
 	var cols []string
 	for i, g := range sel.by {
 		cols = append(cols, fmt.Sprintf("%s AS g%d", g.expr, i))

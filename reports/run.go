@@ -34,7 +34,7 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 		return nil, err
 	}
 	d := &db{s: s}
-	sel, err := prepare(ctx, d, req)
+	sel, err := prepare(ctx, d, req, rep.reads()...)
 	if err != nil {
 		return nil, err
 	}

@@ -173,6 +173,9 @@ func (sel *selection) makeWeights(ctx context.Context, d *db) error {
 
 // makeTaskRuns applies policy, weights and pooling to the cells.
 func (sel *selection) makeTaskRuns(ctx context.Context, d *db) error {
+	if sel.short {
+		return sel.makeShortKinds(ctx, d)
+	}
 	if err := sel.makeWeights(ctx, d); err != nil {
 		return err
 	}
@@ -239,7 +242,7 @@ func (sel *selection) settleUnweighted(ctx context.Context, d *db) error {
 // dropTasks keeps, under --tasks common, the tasks that every group of their
 // suite has, and counts those that not every group has.
 func (sel *selection) dropTasks(ctx context.Context, d *db) error {
-	if sel.groups <= 1 {
+	if sel.groups <= 1 || sel.short {
 		return nil
 	}
 	err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE selected_uncommon AS
@@ -254,7 +257,7 @@ SELECT task.suite, task.task_id FROM task JOIN suite ON suite.suite IS NOT DISTI
 		return err
 	}
 	// Groups by a property of the task never share one.
-	byTask := slices.ContainsFunc(sel.by, func(g groupCol) bool { return g.name == "shape" || g.name == "risk" || g.name == "task_id" })
+	byTask := slices.ContainsFunc(sel.by, groupCol.ofTask)
 	if sel.notCommon = row.int(0); byTask && sel.req.Tasks != "common" {
 		sel.notCommon = 0
 	}
@@ -295,6 +298,9 @@ FROM %s%s%s WHERE %s`, weight, sel.chosen("labelled_trials"), sel.joinGroups(fal
 
 // count reads the figures that stand over every result.
 func (sel *selection) count(ctx context.Context, d *db) error {
+	if sel.short {
+		return sel.countShort(ctx, d)
+	}
 	trials := "graded + ungraded"
 	if sel.req.Policy == PolicyExclude {
 		trials = "n"

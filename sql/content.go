@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"database/sql/driver"
 	"maps"
 
 	"passhat/ingest/store"
@@ -66,6 +67,23 @@ func (c *content) runs(f func(r *store.Record, run store.RunKey)) {
 			}
 		}
 	}
+}
+
+// runBatches are the rows of the table of that name: every live run's batches.
+func (c *content) runBatches() [][]driver.Value {
+	var out [][]driver.Value
+	for i := range c.records {
+		r := &c.records[i]
+		if r.Kind != store.KindTrials {
+			continue
+		}
+		for _, run := range r.Runs {
+			if !c.masked[store.Mask{Batch: r.Batch, RunKey: run.RunKey}] {
+				out = append(out, []driver.Value{r.Batch, textOrNull(run.Suite), textOrNull(run.RunID), run.RunAtMin, run.RunAtMax})
+			}
+		}
+	}
+	return out
 }
 
 // pathsOf returns the paths of files.

@@ -105,6 +105,9 @@ func (s *Session) appendRecords() error {
 	if err := s.appendRows("masked", masked); err != nil {
 		return err
 	}
+	if err := s.appendRows("run_batches", s.have.runBatches()); err != nil {
+		return err
+	}
 	return s.appendRows("reject_files", rejects)
 }
 

@@ -13,6 +13,9 @@ CREATE TABLE passhat_store.masked (batch VARCHAR, suite VARCHAR, run_id VARCHAR)
 -- Runs whose counts come from their trials and not from the stored roll-ups.
 CREATE TABLE passhat_store.live_runs (suite VARCHAR, run_id VARCHAR);
 
+-- Which batches hold a run, and when its trials' runs began.
+CREATE TABLE passhat_store.run_batches (batch VARCHAR, suite VARCHAR, run_id VARCHAR, run_at_min TIMESTAMPTZ, run_at_max TIMESTAMPTZ);
+
 CREATE TABLE passhat_store.reject_files (path VARCHAR, batch VARCHAR);
 
 CREATE TABLE passhat_store.labels (

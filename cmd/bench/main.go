@@ -6,6 +6,7 @@
 //
 //	go run ./cmd/bench                      # both comparisons, one million trials
 //	go run ./cmd/bench ingest --trials 1e5
+//	go run ./cmd/bench all                  # the table of docs/performance.md; --trials 1e6 for a small one
 //	go run ./cmd/bench kill --kills 1000
 //	go run ./cmd/bench torture --minutes 10 # crash, starve, crowd and deceive it
 //	go run ./cmd/bench coverage             # the tables of docs/statistics.md
@@ -79,7 +80,7 @@ func main() {
 	flags.IntVar(&b.rounds, "rounds", 5, "times each side is measured")
 	flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.StringVar(&b.dir, "dir", "", "where to work (default: a folder in the system's temporary directory)")
-	root.AddCommand(b.historyCommand(), b.yearsCommand(), b.ingestCommand(), b.reportCommand(), b.killCommand(), childCommand(), b.tortureCommand(), underCommand(), coverageCommand())
+	root.AddCommand(b.historyCommand(), b.yearsCommand(), b.ingestCommand(), b.reportCommand(), b.allCommand(), b.killCommand(), childCommand(), b.tortureCommand(), underCommand(), coverageCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -125,7 +126,7 @@ func (b *bench) historyCommand() *cobra.Command {
 }
 
 func (b *bench) reportCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "report passk against a hand-written GROUP BY on the same files",
 		Args:  cobra.NoArgs,
@@ -133,4 +134,6 @@ func (b *bench) reportCommand() *cobra.Command {
 			return b.inScratch(func(dir string) error { return b.compareReport(cmd.Context(), dir) })
 		},
 	}
+	cmd.AddCommand(reportProcessCommand())
+	return cmd
 }
