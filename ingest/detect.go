@@ -84,7 +84,11 @@ func detect(name string, p *Probe, formats []Format) (Format, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Format{}, &UnknownFormatError{Source: name, Empty: len(p.Head) == 0, Reason: p.whyUnknown()}
+		reason := p.whyUnknown()
+		if reason == "" {
+			reason = "no known log format fits its content: " + beginsWith(p.Head) + "; name one by --as (see passhat formats)"
+		}
+		return Format{}, &UnknownFormatError{Source: name, Empty: len(p.Head) == 0, Reason: reason}
 	case 1:
 		return found[0], nil
 	}

@@ -142,7 +142,9 @@ func (p *Probe) whyUnknown() string {
 	default:
 		text += "nothing names the task"
 	}
-	if near := nearest(rows[0]); near != "" {
+	if near := nearestNative(rows[0]); near != "" {
+		text += "; " + near
+	} else if near := nearest(rows[0]); near != "" {
 		text += "; " + near
 	}
 	return text + ". Say which is which by --map task_id=$.FIELD --map passed=$.FIELD (or score=$.FIELD with --pass-when), or name the format by --as (see passhat formats)"
