@@ -152,7 +152,7 @@ func (r *runner) warnMixed(column, values string, in []string, groups int) {
 		where = fmt.Sprintf(" (%s and %s)", in[0], plural(int64(len(in)-1), "other group"))
 	}
 	r.sel.warn("trials counted together%s differ in %s: %s; --by %s keeps them apart", where, column, values,
-		strings.Join(append(r.byNames(), column), ","))
+		strings.Join(append(slices.DeleteFunc(r.byNames(), func(name string) bool { return name == sideColumn }), column), ","))
 }
 
 func (r *runner) byNames() []string {
@@ -185,6 +185,8 @@ func (r *runner) policyLine() string {
 	switch {
 	case s.ungraded == s.trials && s.ungraded > 0:
 		parts = append(parts, "NOT ONE GRADED")
+	case s.trials == 0 && s.cached > 0:
+		parts = append(parts, "NO TRIAL COUNTS: all are answers of a cache or replays")
 	case s.ungraded == 0:
 		parts = append(parts, "all graded")
 	case s.req.Policy == PolicyExclude:
