@@ -9,8 +9,9 @@ import (
 	"passhat/ingest/store"
 )
 
-// chunkBytes is how much text one chunk holds, more only for a longer line.
-const chunkBytes = 512 << 10
+// chunkBytes is how much text one chunk holds, more only for a longer line;
+// tests make it small.
+var chunkBytes = 512 << 10
 
 // chunkReader turns the text of a chunk into its trials and rejects, up to some
 // tens of thousands; more says that it is to be called again for the rest.
@@ -97,7 +98,7 @@ func (c *cutter) next(k *chunk) (more bool, err error) {
 		if err != nil && !end {
 			return false, c.readError(err)
 		}
-		if !c.began && len(b) > 0 {
+		if !c.began && (len(b) >= len(utf8BOM) || end) {
 			c.began = true
 			if c.in.Offset == 0 && bytes.HasPrefix(b, []byte(utf8BOM)) {
 				copy(b, "   ") // blanks, so that offsets stay
@@ -121,7 +122,7 @@ func (c *cutter) next(k *chunk) (more bool, err error) {
 // room is how large a fresh buffer should be: no larger than what is left of the
 // source, since folders of small logs are common.
 func (c *cutter) room() int {
-	if left := c.in.limit - c.offset + 1; c.in.Compression == Plain && left < chunkBytes {
+	if left := c.in.limit - c.offset + 1; c.in.Compression == Plain && left < int64(chunkBytes) {
 		return max(int(left), len(c.rest)+1)
 	}
 	return chunkBytes + len(c.rest)
@@ -175,7 +176,7 @@ func (c *cutter) last(k *chunk, b []byte) {
 // skipLine passes over a line beyond the limit, of which b is the beginning,
 // without keeping it.
 func (c *cutter) skipLine(k *chunk, b []byte) (more bool, err error) {
-	head := bytes.Clone(b[:RawLimit+1]) // one more shows that it is cut
+	head := bytes.Clone(b[:min(len(b), RawLimit+1)]) // one more shows that it is cut
 	size := int64(len(b))
 	k.line = c.line
 	for {

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"passhat/ingest/store"
 )
@@ -26,6 +27,9 @@ var csvFormat = Format{
 	},
 	Fields: ColumnFields(),
 	Notes:  csvNotes,
+
+	chunks: csvChunks(0),
+	feed:   feedCSV(0),
 }
 
 // tsvFormat is csvFormat with tabs.
@@ -41,6 +45,9 @@ var tsvFormat = Format{
 	},
 	Fields: ColumnFields(),
 	Notes:  csvNotes,
+
+	chunks: csvChunks('\t'),
+	feed:   feedCSV('\t'),
 }
 
 var csvNotes = []string{
@@ -154,14 +161,21 @@ func readCSV(ctx context.Context, in *Input, opts *Options, delim byte) iter.Seq
 			return
 		}
 		defer closeAll()
+		defer concludeCSV(in, &in.headings)
+		csvTrials(ctx, in, opts, s, names)(yield)
+	}
+}
+
+// csvTrials reads what the scanner stands before.
+func csvTrials(ctx context.Context, in *Input, opts *Options, s *csvScanner, names []string) iter.Seq2[*store.Trial, error] {
+	return func(yield func(*store.Trial, error) bool) {
 		m, err := NewMapper(in, mapHeadings(opts, names))
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		s.columns, s.final = len(names), !in.Grows()
-		r := csvReader{m: m, s: s, names: names, shape: m.Shape(names), vals: make([]Value, len(names))}
-		defer r.conclude(in)
+		r := csvReader{m: m, s: s, names: names, shape: m.Shape(names), vals: make([]Value, len(names)), repeats: &in.headings}
 		for n := 0; ; n++ {
 			if n%1024 == 0 && ctx.Err() != nil {
 				yield(nil, ctx.Err())
@@ -202,7 +216,7 @@ type csvReader struct {
 	shape *Shape
 	vals  []Value
 
-	repeats int64 // of the header, as rows
+	repeats *atomic.Int64 // of the header, as rows
 }
 
 // repeatsHeader reports whether a row is the header again.
@@ -213,12 +227,6 @@ func (r *csvReader) repeatsHeader(cells [][]byte) bool {
 		}
 	}
 	return true
-}
-
-func (r *csvReader) conclude(in *Input) {
-	if r.repeats > 0 {
-		in.Note("rows that repeat the header, no trials: %s", group(r.repeats))
-	}
 }
 
 // row reads one row into the Mapper.
@@ -237,7 +245,7 @@ func (r *csvReader) row() error {
 		return nil
 	}
 	if r.repeatsHeader(cells) {
-		r.repeats++
+		r.repeats.Add(1)
 		return nil
 	}
 	for i, cell := range cells {

@@ -1,21 +1,30 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"passhat/ingest/store"
 )
 
 // memory is a sink for tests.
 type memSink struct {
+	mu      sync.Mutex
 	trials  []store.Trial
 	rejects []*SyntaxError
 }
 
 func (m *memSink) part() (func([]store.Trial) error, error) {
 	return func(ts []store.Trial) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		for i := range ts {
 			m.trials = append(m.trials, cloneTrial(&ts[i]))
 		}
@@ -53,15 +62,48 @@ func ReadTrials(ctx context.Context, path string, opt Options) (string, []store.
 	if err != nil {
 		return f.Name, nil, nil, err
 	}
+	trials, rejects, err := pipeBy(ctx, in, hash, f, &opt, loc, 1)
+	return f.Name, trials, rejects, err
+}
+
+// ReadTrialsBy reads a file by several workers; trials are in the order of their
+// lines.
+func ReadTrialsBy(ctx context.Context, path string, opt Options, jobs int) ([]store.Trial, []*SyntaxError, error) {
+	in, hash, err := openInput(ctx, Found{Path: path}, &opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.close()
+	f, err := chooseFormat(in, Found{Path: path}, &opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	trials, rejects, err := pipeBy(ctx, in, hash, f, &opt, time.UTC, jobs)
+	line := func(t store.Trial) int {
+		n, _ := strconv.Atoi(strings.TrimSuffix(strings.Fields(t.SourceRow)[0], ":"))
+		return n
+	}
+	slices.SortStableFunc(trials, func(a, b store.Trial) int { return cmp.Compare(line(a), line(b)) })
+	return trials, rejects, err
+}
+
+// SetChunkBytes makes chunks small and returns what restores their size.
+func SetChunkBytes(n int) (restore func()) {
+	was := chunkBytes
+	chunkBytes = n
+	return func() { chunkBytes = was }
+}
+
+func pipeBy(ctx context.Context, in *Input, hash string, f Format, opt *Options, loc *time.Location, jobs int) ([]store.Trial, []*SyntaxError, error) {
 	var m memSink
 	var rows atomic.Int64
 	p := &pipeline{
-		in: in, opt: &opt, f: f, sink: &m, jobs: 1, rows: &rows,
+		in: in, opt: opt, f: f, sink: &m, jobs: jobs, rows: &rows,
 		seq: &sequencer{runName: in.Stem + "@" + hash[:8], fallback: in.runTime(loc),
 			runs: map[store.RunKey]runTime{}, numbers: map[uint64]int32{}},
 	}
-	err = p.run(ctx)
-	return f.Name, m.trials, m.rejects, err
+	err := p.run(ctx)
+	return m.trials, m.rejects, err
 }
 
 // NewTestInput makes an Input of a file for Format.Read.

@@ -69,6 +69,8 @@ type Format struct {
 	// chunks, if set, makes a reader for each of several goroutines: the
 	// format's lines can be read without those before them.
 	chunks func(*Input, *Options) (chunkReader, error)
+	// feed, if set, cuts the source into chunks, where lines are not all.
+	feed func(context.Context, *pipeline) error
 }
 
 // FieldDoc is one line of the mapping that `passhat formats NAME` shows.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,6 +45,7 @@ type Input struct {
 	mappers      mappers
 	notes        []string
 	naiveTimes   int64
+	headings     atomic.Int64 // rows that repeat a table's header
 }
 
 // Open returns the decompressed bytes from the beginning.

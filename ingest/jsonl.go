@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -193,9 +194,13 @@ func jsonlChunks(in *Input, opt *Options) (chunkReader, error) {
 }
 
 func (r *lineReader) chunk(c *chunk) (more bool) {
+	overlong := len(c.rejects) > 0
 	r.m.Trials, r.m.Rejects = c.trials[:0], c.rejects
 	c.text, c.line = r.lines(c.text, c.line)
 	c.trials, c.rejects = r.m.Trials, r.m.Rejects
+	if overlong {
+		slices.SortStableFunc(c.rejects, func(a, b *SyntaxError) int { return cmp.Compare(a.Line, b.Line) })
+	}
 	return len(c.text) > 0
 }
 

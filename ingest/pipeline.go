@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -76,6 +77,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	p.fail(p.guard(func() error { return p.read(ctx) }))
 	close(p.work)
 	wg.Wait()
+	concludeCSV(p.in, &p.in.headings)
 	return p.err
 }
 
@@ -118,17 +120,23 @@ func (e *Fault) Error() string {
 
 // read hands the source out in chunks.
 func (p *pipeline) read(ctx context.Context) error {
-	if p.f.chunks != nil {
+	switch {
+	case p.f.feed != nil:
+		return p.f.feed(ctx, p)
+	case p.f.chunks != nil:
 		err := cutChunks(ctx, p.in, p.opt.maxRow(), p.fresh, func(c *chunk) bool { return p.send(ctx, c) })
 		if err == nil {
 			err = ctx.Err() // a chunk that could not be sent ends the cutting in silence
 		}
 		return err
 	}
-	seq := 0
+	return p.pack(ctx, 0, p.f.Read(ctx, p.in, p.opt))
+}
+
+// pack hands out trials that are read one by one, in chunks from number seq on.
+func (p *pipeline) pack(ctx context.Context, seq int, trials iter.Seq2[*store.Trial, error]) error {
 	c := p.fresh()
-	var failure error
-	for t, err := range p.f.Read(ctx, p.in, p.opt) {
+	for t, err := range trials {
 		var bad *SyntaxError
 		switch {
 		case err == nil:
@@ -136,10 +144,7 @@ func (p *pipeline) read(ctx context.Context) error {
 		case errors.As(err, &bad):
 			c.rejects = append(c.rejects, bad)
 		default:
-			failure = err
-		}
-		if failure != nil {
-			break
+			return err
 		}
 		if len(c.trials)+len(c.rejects) >= batchTrials {
 			c.seq = seq
@@ -149,9 +154,6 @@ func (p *pipeline) read(ctx context.Context) error {
 			}
 			c = p.fresh()
 		}
-	}
-	if failure != nil {
-		return failure
 	}
 	c.seq = seq
 	if !p.send(ctx, c) {
@@ -187,7 +189,7 @@ func (p *pipeline) fresh() *chunk {
 }
 
 // maxReuse is how large a chunk's buffer may be to be kept.
-const maxReuse = 4 * chunkBytes
+var maxReuse = 4 * chunkBytes
 
 func (p *pipeline) release(c *chunk) {
 	if cap(c.buf) > maxReuse {
