@@ -29,6 +29,7 @@ type ingestLine struct {
 	ratios        []float64 // ours to theirs, of each round
 	ours, theirs  []float64 // seconds, of each round
 	cpu           []float64 // the ratio of processor times, where both are known
+	oursCPU       []float64 // seconds of processor time, of each round
 	memory        int64     // bytes: the most that ours held in any round
 	limit         int64     // bytes that it may hold at most; 0: no target
 }
@@ -50,7 +51,7 @@ func (l *ingestLine) String() string {
 		out += fmt.Sprintf("; %.2f s against %.2f s", median(l.ours), median(l.theirs))
 	}
 	if len(l.cpu) > 0 {
-		out += fmt.Sprintf("; processor time %.3f (%.3f to %.3f)", median(l.cpu), slices.Min(l.cpu), slices.Max(l.cpu))
+		out += fmt.Sprintf("; processor time %.3f (%.3f to %.3f), %.2f s", median(l.cpu), slices.Min(l.cpu), slices.Max(l.cpu), median(l.oursCPU))
 	}
 	if l.memory > 0 {
 		out += fmt.Sprintf("; %d MB at most", l.memory>>20)
@@ -63,16 +64,23 @@ const fewColumns = `{suite: 'VARCHAR', run_id: 'VARCHAR', task_id: 'VARCHAR', tr
 	model: 'VARCHAR', effort: 'VARCHAR', started_at: 'TIMESTAMPTZ', duration_s: 'DOUBLE', input_tokens: 'BIGINT',
 	output_tokens: 'BIGINT', cost_usd: 'DOUBLE', trace: 'VARCHAR'}`
 
-// ingestLines measures every target of ingest. Their files and stores are in
-// dir, one at a time.
-func (b *bench) ingestLines(ctx context.Context, dir string) ([]ingestLine, error) {
+// ingestLines measures every target of ingest, or those of the files named.
+// Files and stores are in dir, one at a time.
+func (b *bench) ingestLines(ctx context.Context, dir string, only ...string) ([]ingestLine, error) {
 	var lines []ingestLine
+	wanted := func(file string) bool { return len(only) == 0 || slices.Contains(only, file) }
 	for _, form := range ingestForms {
+		if !wanted(form.file) {
+			continue
+		}
 		got, err := b.ingestForm(ctx, dir, form)
 		if err != nil {
 			return lines, err
 		}
 		lines = append(lines, got...)
+	}
+	if !wanted(documentFile) {
+		return lines, nil
 	}
 	doc, err := b.ingestDocument(ctx, dir)
 	if err != nil {
@@ -94,11 +102,21 @@ var ingestForms = []ingestForm{
 	{"CSV", "trials.csv", 1.5, `read_csv('%s', header = true, columns = ` + fewColumns + `)`},
 }
 
+// wideHistory is the history with the runs of the large store, 5,000 tasks with
+// 8 trials each, unless others were asked for.
+func (b *bench) wideHistory() history {
+	h := b.history()
+	if h.Tasks == suiteTasks && h.N == 5 {
+		h.Tasks, h.N = 5000, 8
+	}
+	return h
+}
+
 // ingestForm measures a whole ingest of one form against a COPY of the same
 // file, and for the first of them what the store takes.
 func (b *bench) ingestForm(ctx context.Context, dir string, form ingestForm) ([]ingestLine, error) {
 	path := filepath.Join(dir, form.file)
-	size, err := writeTrials(path, b.history())
+	size, err := writeTrials(path, b.wideHistory())
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +168,7 @@ func (b *bench) measure(ctx context.Context, dir, path string, line *ingestLine,
 		line.ratios = append(line.ratios, ours.seconds/took)
 		if cpu > 0.05 { // another process does the work of json.load
 			line.cpu = append(line.cpu, ours.cpu/cpu)
+			line.oursCPU = append(line.oursCPU, ours.cpu)
 		}
 		line.memory = max(line.memory, ours.memory)
 	}
@@ -187,12 +206,14 @@ func ingestProcess(ctx context.Context, target, path string) (run processRun, er
 
 func (b *bench) ingestCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ingest",
+		Use:   "ingest [FILE]",
 		Short: "ingest against DuckDB's COPY to Parquet, and against json.load",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: "Measures the lines of one of the files trials.jsonl, trials.jsonl.zst, trials.csv and results.json, or of all.\n" +
+			"The targets are meant for --tasks 5000 --n 8, which all and ingest take unless others are given.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return b.inScratch(func(dir string) error {
-				lines, err := b.ingestLines(cmd.Context(), dir)
+				lines, err := b.ingestLines(cmd.Context(), dir, args...)
 				for i := range lines {
 					fmt.Println(&lines[i])
 				}

@@ -149,11 +149,14 @@ func (h history) writeFew(w io.Writer, csv bool) error {
 // million trials are measured; it shrinks and grows with them.
 const documentBytes = 500e6
 
+// documentFile is what that document is called.
+const documentFile = "results.json"
+
 // ingestDocument measures the ingest of one large document against Python's
 // json.load of it.
 func (b *bench) ingestDocument(ctx context.Context, dir string) (ingestLine, error) {
 	line := ingestLine{target: 0.25, limit: 300 << 20, against: "python3 json.load"}
-	path := filepath.Join(dir, "results.json")
+	path := filepath.Join(dir, documentFile)
 	size, err := writeDocument(path, int64(documentBytes*float64(b.trials)/1e6), b.seed)
 	if err != nil {
 		return line, err
