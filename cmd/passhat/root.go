@@ -49,8 +49,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		root.SetArgs(args)
 		return root.ExecuteContext(ctx)
 	})
-	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = errInterrupted
+	var verdict *verdictError
+	if err != nil && ctx.Err() != nil && !errors.As(err, &verdict) {
+		err = errInterrupted // whatever step it was that the signal ended
 	}
 	return a.finish(err)
 }
