@@ -152,7 +152,7 @@ func (t *torture) everyForm(ctx context.Context, target, out string, command []s
 }
 
 func (t *torture) gateOutputs(ctx context.Context, target, dir string) error {
-	args := []string{"--store", target, "gate", "--baseline", "last~1", "--min-pass-hat-k", "0.9", "--max-flakiness", "0.1"}
+	args := []string{"--store", target, "gate", "--baseline", "last", "--min-pass-hat-k", "0.9", "--max-flakiness", "0.1"}
 	for _, suffix := range []string{"md", "xml", "json", "html"} {
 		args = append(args, "-o", filepath.Join(dir, "gate."+suffix))
 	}
