@@ -220,9 +220,9 @@ func TestChartLimits(t *testing.T) {
 		rows         [][]any
 		want         string
 	}{
-		{"bar", "", many, "the chart shows the first 60; the table has all"},
-		{"bar", "", same, "the chart shows the first 60; the table has all"},
-		{"line", "model", lines, "the chart shows the first 8 series; the table has all"},
+		{"bar", "", many, "the chart shows 60 of 500 tasks, in the order of the table; the table has all"},
+		{"bar", "", same, "the chart shows 60 of 300 tasks, in the order of the table; the table has all"},
+		{"line", "model", lines, "the chart shows 8 of 25 series: those with the most rows; the table has all"},
 	} {
 		res := &reports.Result{Name: "r", Sections: []reports.Section{{Name: "s", Columns: []reports.Column{textCol("task_id"), floatCol("rate"), textCol("model")},
 			Rows: rowsOf(tt.rows...), Chart: &reports.Chart{Type: tt.kind, X: "task_id", Y: "rate", Series: tt.series}}}}

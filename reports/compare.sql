@@ -65,18 +65,21 @@ FULL JOIN (SELECT * FROM task WHERE side = 'b') AS b
 -- Every task as the policy takes it, at the low end under bounds.
 SELECT * EXCLUDE (taken) FROM compare_ends WHERE taken = 0
 -- table: compare_runs
--- One row for each pair, side and run: its values on the common tasks.
+-- One row for each pair and side: the values of its runs on the common tasks. The
+-- runs of several suites are no repetitions of one thing.
 WITH cell AS (
 	SELECT r.* FROM compare_cells AS r JOIN compare_ends AS t
 		ON t.pair_no = r.pair_no AND t.taken = r.taken AND t.suite IS NOT DISTINCT FROM r.suite AND t.task_id IS NOT DISTINCT FROM r.task_id
 	WHERE t.common AND t.a_n_min >= t.k AND t.b_n_min >= t.k
 ),
 run AS (
-	SELECT pair_no, taken, side, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
+	SELECT pair_no, taken, side, suite, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
 		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
-	FROM cell GROUP BY pair_no, taken, side, run_id
+	FROM cell GROUP BY pair_no, taken, side, suite, run_id
 )
-SELECT pair_no, taken, side, count(*) AS runs, list(mean ORDER BY run_id) AS means, list(hat ORDER BY run_id) AS hats FROM run GROUP BY pair_no, taken, side
+SELECT pair_no, taken, side, max(suite_runs) AS runs, bool_and(one_suite) AS one_suite, list(mean ORDER BY suite, run_id) AS means, list(hat ORDER BY suite, run_id) AS hats
+FROM (SELECT *, count(*) OVER (PARTITION BY pair_no, taken, side, suite) AS suite_runs, min(coalesce(suite, chr(31))) OVER (PARTITION BY pair_no) = max(coalesce(suite, chr(31))) OVER (PARTITION BY pair_no) AS one_suite FROM run)
+GROUP BY pair_no, taken, side
 -- table: compare_trials
 -- What needs single trials: latency and length on the common tasks.
 SELECT t.pair_no, CASE WHEN s.group_no = t.a_no THEN 'a' ELSE 'b' END AS side,
@@ -111,7 +114,8 @@ WITH listed AS (
 )
 SELECT l.*, ra.runs AS a_runs, rb.runs AS b_runs, ra.means AS a_means, rb.means AS b_means, ra.hats AS a_values, rb.hats AS b_values,
 	ta.p95 AS a_p95, tb.p95 AS b_p95, ta.turns AS a_turns, tb.turns AS b_turns, ta.tool_calls AS a_calls, tb.tool_calls AS b_calls,
-	CASE WHEN least(ra.runs, rb.runs) >= 3 THEN 'runs' WHEN least(ra.runs, rb.runs) = 1 AND greatest(ra.runs, rb.runs) >= 4 THEN 'prediction'
+	CASE WHEN NOT (ra.one_suite AND rb.one_suite) THEN CASE WHEN greatest(ra.runs, rb.runs) > 1 THEN 'these runs' ELSE 'trials' END
+		WHEN least(ra.runs, rb.runs) >= 3 THEN 'runs' WHEN least(ra.runs, rb.runs) = 1 AND greatest(ra.runs, rb.runs) >= 4 THEN 'prediction'
 		WHEN greatest(ra.runs, rb.runs) > 1 THEN 'these runs' ELSE 'trials' END AS basis
 FROM listed AS l
 LEFT JOIN compare_runs AS ra ON ra.pair_no = l.pair_no AND ra.taken = l.taken AND ra.side = 'a' LEFT JOIN compare_runs AS rb ON rb.pair_no = l.pair_no AND rb.taken = l.taken AND rb.side = 'b'
@@ -130,44 +134,38 @@ made AS (
 		stratified_p(b_c, b_n, a_c, a_n, w, kk, 0, $seed::BIGINT) AS test,
 		stratified_p(b_most, b_n, a_least, a_n, w, kk, 0, $seed::BIGINT).p_two AS least_p,
 		paired_diff(CASE WHEN kk = 1 THEN b_rates ELSE b_hats END, CASE WHEN kk = 1 THEN a_rates ELSE a_hats END, w, NULL, $conf::DOUBLE) AS population,
-		mean_se(av, NULL) AS am, mean_se(bv, NULL) AS bm,
+		CASE WHEN basis = 'runs' THEN welch_diff(bv, av, $conf::DOUBLE) END AS welch,
 		CASE WHEN basis = 'prediction' AND b_runs = 1 THEN prediction_test(bv[1], av, $conf::DOUBLE)
 			WHEN basis = 'prediction' THEN prediction_test(av[1], bv, $conf::DOUBLE) END AS night,
 		CASE WHEN b_runs = 1 THEN 1 ELSE -1 END AS turn,
-		-- z, and by the spread of evenly spaced values the t quantile of any whole df.
 		mde(1.0, 1 - $conf::DOUBLE, 0.5) AS z
 	FROM asked
 ),
 -- Runs that agree to the last digit tell nothing of other runs.
-welch AS (
-	SELECT * REPLACE (CASE WHEN basis = 'runs' AND NOT coalesce(am.se ^ 2 + bm.se ^ 2 > 1e-18, false) OR basis = 'prediction' AND night.se IS NULL THEN 'these runs' ELSE basis END AS basis),
-		sqrt(am.se ^ 2 + bm.se ^ 2) AS run_se,
-		greatest(floor((am.se ^ 2 + bm.se ^ 2) ^ 2 / nullif(am.se ^ 4 / (a_runs - 1) + bm.se ^ 4 / (b_runs - 1), 0)), 1) AS run_df
+based AS (
+	SELECT * REPLACE (CASE WHEN basis = 'runs' AND welch.se IS NULL OR basis = 'runs' AND welch.flag IS NOT NULL OR basis = 'prediction' AND coalesce(night.se, 0) = 0 THEN 'these runs' ELSE basis END AS basis)
 	FROM made
-),
-gauged AS (
-	SELECT *, CASE WHEN basis = 'runs' THEN mean_se(range(coalesce(run_df, 1)::BIGINT + 1)::DOUBLE[], NULL, $conf::DOUBLE) END AS gauge,
-		CASE WHEN basis = 'runs' THEN mean_se(range(coalesce(run_df, 1)::BIGINT + 1)::DOUBLE[], NULL, 1 - (1 - $conf::DOUBLE) / 2) END AS wide
-	FROM welch
 )
 SELECT pair_no, taken, kk, basis, test.informative AS informative, least_p,
 	-- Rounded, so that no difference of two equal sums is left over.
-	round(CASE basis WHEN 'prediction' THEN turn * night.diff WHEN 'runs' THEN bm.mean - am.mean WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate ELSE fixed.diff END, 12) AS diff,
-	CASE basis WHEN 'prediction' THEN night.se WHEN 'runs' THEN run_se WHEN 'these runs' THEN sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.se END AS se,
-	CASE basis WHEN 'prediction' THEN CASE WHEN turn = 1 THEN night.lower ELSE -night.upper END
-		WHEN 'runs' THEN bm.mean - am.mean - run_se * (gauge.upper - gauge.mean) / gauge.se
+	round(CASE basis WHEN 'prediction' THEN turn * night.diff WHEN 'runs' THEN welch.diff WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate ELSE fixed.diff END, 12) AS diff,
+	CASE basis WHEN 'prediction' THEN night.se WHEN 'runs' THEN welch.se WHEN 'these runs' THEN sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.se END AS se,
+	CASE basis WHEN 'prediction' THEN night.df WHEN 'runs' THEN welch.df END AS df,
+	CASE basis WHEN 'prediction' THEN CASE WHEN turn = 1 THEN night.lower ELSE -night.upper END WHEN 'runs' THEN welch.lower
 		WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate - z * sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.lower END AS lower,
-	CASE basis WHEN 'prediction' THEN CASE WHEN turn = 1 THEN night.upper ELSE -night.lower END
-		WHEN 'runs' THEN bm.mean - am.mean + run_se * (gauge.upper - gauge.mean) / gauge.se
+	CASE basis WHEN 'prediction' THEN CASE WHEN turn = 1 THEN night.upper ELSE -night.lower END WHEN 'runs' THEN welch.upper
 		WHEN 'these runs' THEN b_fixed.estimate - a_fixed.estimate + z * sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2) ELSE fixed.upper END AS upper,
-	CASE basis WHEN 'prediction' THEN night.p_two WHEN 'runs' THEN NULL ELSE test.p_two END AS p,
+	CASE basis WHEN 'prediction' THEN night.p_two WHEN 'runs' THEN welch.p_two ELSE test.p_two END AS p,
 	CASE basis WHEN 'prediction' THEN night.flag WHEN 'runs' THEN NULL ELSE fixed.flag END AS flag,
 	population.lower AS pop_lower, population.upper AS pop_upper, population.flag AS pop_flag,
-	-- Half of the level for each of two tests; where there is no P, by the interval of that level.
-	CASE WHEN basis = 'runs' THEN sign(bm.mean - am.mean) * (abs(bm.mean - am.mean) > run_se * (wide.upper - wide.mean) / wide.se)::INTEGER
-		WHEN basis = 'prediction' THEN sign(turn * night.diff) * (night.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER
-		ELSE sign(b_fixed.estimate - a_fixed.estimate) * (test.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER END AS seen
-FROM gauged
+	-- Half of the level for each of two tests, the mean's and that of pass^k.
+	CASE basis WHEN 'runs' THEN sign(welch.diff) * (welch.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER
+		WHEN 'prediction' THEN sign(turn * night.diff) * (night.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER
+		ELSE sign(b_fixed.estimate - a_fixed.estimate) * (test.p_two <= (1 - $conf::DOUBLE) / 2)::INTEGER END AS seen,
+	-- The smallest difference that this test would have seen, by its own level and its own degrees of freedom.
+	CASE WHEN basis = 'prediction' AND night.se > 0 THEN mde(night.se, (1 - $conf::DOUBLE) / 2, 0.8, night.df) WHEN basis = 'runs' AND welch.se > 0 THEN mde(welch.se, (1 - $conf::DOUBLE) / 2, 0.8, welch.df)
+		WHEN basis = 'these runs' THEN mde(sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2), (1 - $conf::DOUBLE) / 2, 0.8) ELSE mde(fixed.se, (1 - $conf::DOUBLE) / 2, 0.8) END AS mde
+FROM based
 -- table: compare_verdicts
 SELECT p.pair_no, coalesce(l.taken, 0) AS taken,
 	CASE WHEN coalesce(l.tasks, 0) = 0 THEN 'no common task'
@@ -184,7 +182,7 @@ FROM compare_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no
 LEFT JOIN compare_tests AS t1 ON t1.pair_no = l.pair_no AND t1.taken = l.taken AND t1.kk = 1
 LEFT JOIN compare_tests AS tk ON tk.pair_no = l.pair_no AND tk.taken = l.taken AND tk.kk = l.k
 -- section: compare New minus old, on the common tasks
--- wide: a b unmatched not_estimable runs_old runs_new d_mean_lower d_mean_upper p_mean pop_lower pop_upper mde informative d_flakiness d_flakiness_lower d_flakiness_upper d_flakiness_unbiased cost_old cost_new p95_old p95_new turns_old turns_new d_tool_calls improved worse basis flag
+-- wide: a b unmatched not_estimable runs_old runs_new d_mean_lower d_mean_upper p_mean pop_lower pop_upper mde df informative d_flakiness d_flakiness_lower d_flakiness_upper d_flakiness_unbiased cost_old cost_new p95_old p95_new turns_old turns_new d_tool_calls improved worse basis flag
 -- hide: pair_no label
 -- quiet: d_cost d_p95 d_turns
 -- when bounds: d_mean_low d_mean_high pass_hat_k_old_high pass_hat_k_new_high d_pass_hat_k_low d_pass_hat_k_high
@@ -200,7 +198,7 @@ test AS (
 	SELECT t.pair_no, t.kk, t.diff, least(low.lower, t.lower, high.lower) AS lower, greatest(low.upper, t.upper, high.upper) AS upper, low.diff AS low, high.diff AS high,
 		CASE WHEN low.diff IS NULL THEN t.p WHEN low.diff = high.diff OR low.diff * high.diff > 0 THEN greatest(low.p, high.p) END AS p,
 		least(low.pop_lower, t.pop_lower, high.pop_lower) AS pop_lower, greatest(low.pop_upper, t.pop_upper, high.pop_upper) AS pop_upper,
-		greatest(t.se, low.se, high.se) AS se, t.informative, t.basis, t.flag, t.pop_flag
+		greatest(t.mde, low.mde, high.mde) AS mde, t.df, t.informative, t.basis, t.flag, t.pop_flag
 	FROM compare_tests AS t
 	LEFT JOIN compare_tests AS low ON low.pair_no = t.pair_no AND low.kk = t.kk AND low.taken = 1
 	LEFT JOIN compare_tests AS high ON high.pair_no = t.pair_no AND high.kk = t.kk AND high.taken = 2
@@ -220,7 +218,7 @@ SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS
 	round(m.b_cost - m.a_cost, 12) AS d_cost, round(m.b_p95 - m.a_p95, 12) AS d_p95, round(m.b_turns - m.a_turns, 12) AS d_turns, round(m.b_calls - m.a_calls, 12) AS d_tool_calls,
 	m.improved, m.worse, m.flakes.diff AS d_flakiness, m.flakes.lower AS d_flakiness_lower, m.flakes.upper AS d_flakiness_upper, m.d_unbiased AS d_flakiness_unbiased,
 	m.a_cost AS cost_old, m.b_cost AS cost_new, m.a_p95 AS p95_old, m.b_p95 AS p95_new, m.a_turns AS turns_old, m.b_turns AS turns_new,
-	tk.pop_lower AS pop_lower, tk.pop_upper AS pop_upper, mde(tk.se, 1 - $conf::DOUBLE, 0.8) AS mde, tk.informative,
+	tk.pop_lower AS pop_lower, tk.pop_upper AS pop_upper, tk.mde, tk.df, tk.informative,
 	CASE tk.basis WHEN 'runs' THEN 'spread between runs, Welch t' WHEN 'prediction' THEN 'one run against the spread of the others'
 		WHEN 'these runs' THEN 'noise of trials, within these runs' WHEN 'trials' THEN 'noise of trials' END AS basis,
 	concat_ws('; ', tk.flag, tk.pop_flag) AS flag
@@ -244,8 +242,8 @@ SELECT line FROM (
 			|| CASE WHEN lower IS NULL THEN ' (no interval)' ELSE printf(' [%+.3f, %+.3f]', lower, upper) END
 			|| CASE WHEN d_mean_low < d_mean_high THEN printf('; mean between %+.3f and %+.3f: ', d_mean_low, d_mean_high)
 				ELSE printf('; mean %.3f → %.3f (%+.3f): ', mean_old, mean_new, d_mean) END
-			|| CASE verdict WHEN 'too little data' THEN 'too little data to tell: even the most one-sided outcome of these trials would not be evidence'
-				WHEN '~ no task differs' THEN 'no task differs' ELSE replace(CASE WHEN verdict LIKE '~%' THEN 'no difference seen' || substr(verdict, 2) ELSE verdict END, 'pass^k', 'pass^' || k) END
+			|| CASE WHEN verdict LIKE '~%' AND (lower > 0 OR upper < 0) THEN CASE WHEN p IS NULL THEN 'not shown' ELSE printf('not shown: p %.3f, and %g is needed since mean and pass^%d are both tested', p, (1 - $conf::DOUBLE) / 2, k) END ELSE CASE verdict WHEN 'too little data' THEN 'too little data to tell: even the most one-sided outcome of these trials would not be evidence'
+				WHEN '~ no task differs' THEN 'no task differs' ELSE replace(CASE WHEN verdict LIKE '~%' THEN 'no difference seen' || substr(verdict, 2) ELSE verdict END, 'pass^k', 'pass^' || k) END END
 			|| CASE WHEN verdict LIKE '~%' AND mde > 0 THEN printf('; a difference of %.3f would have been seen 4 times in 5', mde) ELSE '' END
 		END AS line
 	FROM compare
@@ -255,6 +253,8 @@ SELECT note FROM (
 	SELECT 1 AS place, 'differences are new − old; lower and upper: d_pass_hat_k for these tasks, new trials' || CASE WHEN bool_or(basis LIKE '%Welch%' OR basis LIKE 'one run%') THEN ' in new runs' ELSE '' END AS note FROM compare HAVING count(*) > 0
 	UNION ALL
 	SELECT 1, 'trials without a verdict are taken against the new side at the low end (d_…_low, lower), for it at the high end (d_…_high, upper); the other figures take them as failed' FROM compare WHERE d_pass_hat_k_low < d_pass_hat_k_high HAVING count(*) > 0
+	UNION ALL
+	SELECT 1, printf('a difference is called seen where p is at most %g: half of the level for each of the two tests, of the mean and of pass^k; mde is the smallest one that this sees 4 times in 5', (1 - $conf::DOUBLE) / 2) FROM compare WHERE d_pass_hat_k IS NOT NULL HAVING count(*) > 0
 	UNION ALL
 	SELECT 2, 'runs of one configuration differ from night to night; with fewer than 3 runs a side that is assumed away' FROM compare WHERE basis LIKE 'noise%' HAVING count(*) > 0
 	UNION ALL
@@ -325,7 +325,7 @@ ORDER BY p.pair_no, n.setting
 SELECT CASE WHEN label = '' THEN '' ELSE label || ': ' END || text FROM (
 	SELECT pair_no, label, 1 AS part, 'only ' || tasks || CASE WHEN tasks = 1 THEN ' common task' ELSE ' common tasks' END AS text FROM compare WHERE tasks BETWEEN 1 AND 9
 	UNION ALL
-	SELECT pair_no, label, 2, flag FROM compare WHERE flag <> ''
+	SELECT pair_no, label, 2, array_to_string(list_sort(list_distinct(string_split(flag, '; '))), '; ') FROM compare WHERE flag <> ''
 	UNION ALL
 	SELECT pair_no, label, 3, not_estimable || CASE WHEN not_estimable = 1 THEN ' common task has' ELSE ' common tasks have' END || ' fewer than ' || k || ' trials on a side: d_pass_hat_k is over the others'
 	FROM compare WHERE not_estimable > 0 AND not_estimable < tasks

@@ -36,7 +36,7 @@ checked AS (
 	LEFT JOIN contract_found AS s ON s.group_no = n.group_no AND (s.setting = n.key OR s.setting = 'config.' || n.key)
 )
 SELECT group_no, grp, place, path, value, found,
-	CASE WHEN found IS NULL THEN 'cannot be checked' WHEN found = 'not in the log' THEN 'not in the log' WHEN lower(found) = lower(value) OR TRY_CAST(found AS DOUBLE) = TRY_CAST(value AS DOUBLE) THEN 'kept' ELSE 'BROKEN' END AS state
+	CASE WHEN found IS NULL THEN 'cannot be checked' WHEN found = 'not in the log' THEN 'not in the log' WHEN lower(found) = lower(value) OR list_sort(string_split(lower(found), ' | ')) = list_sort(string_split(lower(value), ', ')) OR TRY_CAST(found AS DOUBLE) = TRY_CAST(value AS DOUBLE) THEN 'kept' ELSE 'BROKEN' END AS state
 FROM checked
 -- section: points Declared against found
 -- quiet: *

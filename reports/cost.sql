@@ -28,7 +28,8 @@ listed AS (
 	FROM task GROUP BY group_no
 ),
 trial AS (
-	SELECT group_no, avg(input_tokens) AS input_tokens, avg(output_tokens) AS output_tokens, avg(reasoning_tokens) AS reasoning_tokens, avg(turns) AS turns,
+	-- Where every known number is 0 it was not measured.
+	SELECT group_no, nullif(avg(input_tokens), 0) AS input_tokens, nullif(avg(output_tokens), 0) AS output_tokens, nullif(avg(reasoning_tokens), 0) AS reasoning_tokens, avg(turns) AS turns,
 		quantile_cont(duration_s, 0.5) AS p50, quantile_cont(duration_s, 0.95) AS p95, quantile_cont(duration_s, 0.99) AS p99, quantile_cont(ttft_s, 0.5) AS ttft_p50
 	FROM selected GROUP BY group_no
 )

@@ -29,7 +29,7 @@ WITH task AS (
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat,
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high,
 		list(c ORDER BY run_id) AS cs, list(c_high ORDER BY run_id) AS highs, list(n ORDER BY run_id) AS ns,
-		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n, sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(turns) AS turns
+		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n
 	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, suite, task_id
 ),
 listed AS (
@@ -40,21 +40,25 @@ listed AS (
 		list(flake ORDER BY suite, task_id) AS flakes, list(unbiased ORDER BY suite, task_id) AS unbiased,
 		flatten(list(cs ORDER BY suite, task_id)) AS cs, flatten(list(ns ORDER BY suite, task_id)) AS ns,
 		flatten(list(list_resize([weight], cells, weight) ORDER BY suite, task_id)) AS ws,
-		sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_n)::DOUBLE AS cost_n, sum(input_tokens)::DOUBLE AS input_tokens, sum(output_tokens)::DOUBLE AS output_tokens, sum(turns)::DOUBLE AS turns
+		sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_n)::DOUBLE AS cost_n
 	FROM task GROUP BY group_no
+),
+-- Over the trials whose log has them.
+trial AS (
+	SELECT group_no, avg(turns) AS turns, avg(input_tokens) AS input_tokens, avg(output_tokens) AS output_tokens FROM selected GROUP BY group_no
 ),
 estimated AS (
 	SELECT *, pass_ci(hats, w, NULL, $conf::DOUBLE) AS population, fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE) AS fixed,
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_hats, w, NULL, $conf::DOUBLE) END AS high,
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, ns, ws, k, $conf::DOUBLE) END AS fixed_high FROM listed
 )
-SELECT unnest(grp), group_no, runs, tasks, not_estimable, trials, ungraded, mean_se(rates, w).mean AS mean, k, population.mean AS pass_hat_k,
+SELECT unnest(grp), e.group_no, runs, tasks, not_estimable, trials, ungraded, mean_se(rates, w).mean AS mean, k, population.mean AS pass_hat_k,
 	population.mean AS pass_hat_k_low, high.mean AS pass_hat_k_high, population.lower AS lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN population.upper WHEN high.upper IS NOT NULL THEN greatest(high.upper, population.upper) END AS upper, mean_se(flakes, w).mean AS flakiness, cost / nullif(cost_n, 0) AS cost_per_trial,
-	cost / nullif(cost_n, 0) * trials / nullif(passes, 0) AS cost_per_pass, turns / nullif(trials, 0) AS turns,
+	cost / nullif(cost_n, 0) * trials / nullif(passes, 0) AS cost_per_pass, t.turns AS turns,
 	fixed.lower AS fixed_lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN fixed.upper WHEN fixed_high.upper IS NOT NULL THEN greatest(fixed_high.upper, fixed.upper) END AS fixed_upper, mean_se(unbiased, w).mean AS flakiness_unbiased,
-	input_tokens / nullif(trials, 0) AS input_tokens, output_tokens / nullif(trials, 0) AS output_tokens, population.method AS method, population.flag AS flag
-FROM estimated
-ORDER BY group_no
+	nullif(t.input_tokens, 0) AS input_tokens, nullif(t.output_tokens, 0) AS output_tokens, population.method AS method, population.flag AS flag
+FROM estimated AS e LEFT JOIN trial AS t ON t.group_no = e.group_no
+ORDER BY e.group_no
 -- section: pairs Every two levels, on the tasks that both have
 -- wide: d_mean_lower d_mean_upper p p_mean pop_lower pop_upper d_flakiness d_flakiness_lower d_flakiness_upper d_pass_hat_2 mde basis flag
 -- hide: pair_no label
@@ -78,7 +82,7 @@ SELECT line FROM (
 		WHEN d_mean < 0 AND d_pass_hat_k > 0 THEN printf('the mean falls by %.3f and pass^%d rises by %.3f', -d_mean, k, d_pass_hat_k)
 		ELSE printf('mean %+.3f, pass^%d %+.3f', d_mean, k, d_pass_hat_k) END
 		|| CASE WHEN d_pass_hat_k IS NOT NULL AND lower IS NOT NULL THEN printf(' [%+.3f, %+.3f]', lower, upper) ELSE '' END
-		|| CASE WHEN verdict = 'too little data' THEN ': too little data to tell' WHEN verdict = '~ no task differs' THEN ': no task differs' WHEN verdict LIKE '~%' THEN ': within noise'
+		|| CASE WHEN verdict = 'too little data' THEN ': too little data to tell' WHEN verdict = '~ no task differs' THEN ': no task differs' WHEN verdict LIKE '~%' AND (lower > 0 OR upper < 0) THEN coalesce(printf(': not shown (p %.3f, and %g is needed since mean and pass^%d are both tested)', p, (1 - $conf::DOUBLE) / 2, k), ': not shown') WHEN verdict LIKE '~%' THEN ': within noise'
 			WHEN verdict LIKE 'it depends%' THEN ': ' || replace(verdict, 'pass^k', 'pass^' || k) WHEN d_pass_hat_k IS NULL OR tasks = 0 THEN '' ELSE ': beyond noise (' || replace(verdict, 'pass^k', 'pass^' || k) || ')' END
 		|| CASE WHEN cost_per_point IS NOT NULL AND verdict NOT LIKE '~%' AND verdict <> 'too little data' THEN printf('; each point of the mean costs $%.4f a trial', cost_per_point) ELSE '' END
 		|| CASE WHEN tasks > 0 THEN printf('; %d tasks do better, %d worse', tasks_helped, tasks_hurt) ELSE '' END AS line
@@ -86,7 +90,7 @@ SELECT line FROM (
 ) ORDER BY pair_no
 -- notes:
 SELECT note FROM (
-	SELECT 1 AS part, pair_no AS place, CASE WHEN label = '' THEN '' ELSE label || ': ' END || printf('%s → %s: pass^2 %+.3f = mean %+.3f − flakiness %+.3f / 4', effort_low, effort_high, d_pass_hat_2, d_pass_hat_2 + d_flakiness_unbiased / 4, d_flakiness_unbiased) AS note
+	SELECT 1 AS part, pair_no AS place, CASE WHEN label = '' THEN '' ELSE label || ': ' END || printf('%s → %s: pass^2 %+.3f = mean %+.3f − flakiness %+.3f / 4', effort_low, effort_high, round(d_pass_hat_2, 12), round(d_pass_hat_2 + d_flakiness_unbiased / 4, 12), round(d_flakiness_unbiased, 12)) AS note
 	FROM pairs WHERE d_pass_hat_2 IS NOT NULL AND pair_no <= 12
 	UNION ALL
 	SELECT 3, 0, 'trials without a verdict are taken against the higher effort at the low end (d_…_low, lower), for it at the high end (d_…_high, upper); the decomposition and the counts of tasks take them as failed' FROM pairs WHERE d_pass_hat_k_low < d_pass_hat_k_high HAVING count(*) > 0
@@ -124,7 +128,7 @@ SELECT text FROM (
 	UNION ALL
 	SELECT 1, 'there is only one effort level: nothing to compare' FROM selected_groups HAVING count(*) > 0 AND NOT EXISTS (SELECT 1 FROM selected_pairs) AND EXISTS (SELECT 1 FROM selected WHERE effort IS NOT NULL)
 	UNION ALL
-	SELECT 1 + pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || effort_low || ' → ' || effort_high || ': ' || flag FROM pairs WHERE flag <> '' AND pair_no <= 12
+	SELECT 1 + pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || effort_low || ' → ' || effort_high || ': ' || array_to_string(list_sort(list_distinct(string_split(flag, '; '))), '; ') FROM pairs WHERE flag <> '' AND pair_no <= 12
 ) ORDER BY place, text
 -- foot:
 SELECT line FROM (VALUES

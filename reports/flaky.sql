@@ -11,6 +11,9 @@
 -- param: top   how many tasks to show, 0 for all
 -- flags: by=suite,model,agent,effort runs=all
 -- handles: runs tasks
+-- refuse:
+SELECT 'max_flakiness ' || $max_flakiness::DOUBLE || ': a flakiness from 0 to 1 is wanted' AS why WHERE NOT $max_flakiness::DOUBLE BETWEEN 0 AND 1
+ORDER BY why
 -- table: flaky_tasks
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, max(risk) AS risk, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, max(n) AS n_run,

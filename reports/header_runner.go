@@ -43,6 +43,8 @@ func (p *parser) ofRunner(n int, word, rest string) error {
 			}
 			p.r.Handles = append(p.r.Handles, w)
 		}
+	case "cover":
+		p.r.Cover = append(p.r.Cover, words...)
 	default:
 		return p.flags(n, words)
 	}

@@ -152,10 +152,25 @@ SELECT effort, k, pass_hat_k FROM passk WHERE pass_hat_k >= $least ORDER BY effo
 		{"b", "a", "leads back to itself"},
 		{"nowhere", "a", `no report "nowhere"`},
 	} {
-		_, err := reports.Load(fstest.MapFS{
+		// One slip stops the report that has it, and no other.
+		all, err := reports.Load(fstest.MapFS{
 			"a.sql": {Data: []byte("-- title: A\n-- uses: " + bad.a + "\nSELECT 1")},
 			"b.sql": {Data: []byte("-- title: B\n-- uses: " + bad.b + "\nSELECT 1")},
+			"c.sql": {Data: []byte("-- title: C\n-- section: s\nSELEC 1")},
+			"d.sql": {Data: []byte("-- title: D\nSELECT 1 AS x ORDER BY x")},
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"d", "passk"} {
+			if _, err := reports.Find(all, name); err != nil {
+				t.Errorf("report %s beside broken ones: %v", name, err)
+			}
+		}
+		if _, err := reports.Find(all, "c"); err == nil || !strings.Contains(err.Error(), "c.sql:3") {
+			t.Errorf("report c: %v, want the line of its slip", err)
+		}
+		_, err = reports.Find(all, "a")
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("uses %s: error %v, want %s", bad.a, err, bad.want)
 		}

@@ -30,6 +30,7 @@ type htmlHead struct {
 	StyleHash, ScriptHash template.HTMLAttr
 	Style                 template.HTML
 	Lead                  []string
+	Cover                 []htmlSection // charts beside the lead
 	Chips                 [][]string
 	Warnings              []string
 	Sections              []htmlSection
@@ -73,14 +74,34 @@ func writeHTML(w *bufio.Writer, res *Result, opts WriteOptions) error {
 		head.Title = "Result"
 	}
 	head.Lead, head.Chips = htmlLead(res)
+	tables := make([]*htmlTable, len(secs))
+	var first []*htmlTable // tables that stand before all others
 	for i, sec := range secs {
-		head.Sections = append(head.Sections, htmlSection{ID: fmt.Sprintf("s%d", i+1), Heading: htmlHeading(res, sec)})
+		t := &htmlTable{w: w, sec: sec, opts: opts, head: htmlSection{ID: fmt.Sprintf("s%d", i+1), Heading: htmlHeading(res, sec)}, stamp: res.Stamp}
+		tables[i] = t
+		head.Sections = append(head.Sections, t.head)
+		if !sec.Cover || !sec.Buffered || len(secs) == 1 || len(head.Lead) == 0 {
+			continue
+		}
+		if sec.Chart == nil {
+			tables[i], first = nil, append(first, t)
+			continue
+		}
+		if err := t.chart(nil); err != nil {
+			return err
+		}
+		if t.head.Chart != "" {
+			head.Cover = append(head.Cover, t.head)
+			t.head.Chart, t.covered = "", true
+		}
 	}
 	if err := pageTemplate().ExecuteTemplate(w, "head", head); err != nil {
 		return fmt.Errorf("writing the page's head: %w", err)
 	}
-	for i, sec := range secs {
-		t := &htmlTable{w: w, sec: sec, opts: opts, head: head.Sections[i], stamp: res.Stamp}
+	for _, t := range append(first, tables...) {
+		if t == nil {
+			continue
+		}
 		if err := t.write(); err != nil {
 			return err
 		}

@@ -33,6 +33,8 @@ type htmlTable struct {
 	stamp *Stamp
 	cols  []*tableColumn
 	key   int // the column that names a row
+	// covered: its chart stands at the top of the page.
+	covered bool
 }
 
 func (t *htmlTable) write() error {
@@ -75,7 +77,9 @@ func (t *htmlTable) write() error {
 func (t *htmlTable) start(rows [][]any) error {
 	h := &t.head
 	h.Notes = visibleAll(t.sec.Notes)
-	if err := t.chart(rows); err != nil {
+	if t.covered {
+		h.ChartNotes = []string{"the chart stands at the top of the page"}
+	} else if err := t.chart(rows); err != nil {
 		return err
 	}
 	t.key = -1
@@ -135,7 +139,7 @@ func (t *htmlTable) chart(rows [][]any) error {
 		d.more = len(rows) == htmlSample
 		d.finish()
 	}
-	if d.title == t.sec.Heading {
+	if d.title == t.sec.Heading && !t.sec.Cover {
 		d.title, d.name = "", d.title // it stands above
 	}
 	if !d.empty() {

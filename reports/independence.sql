@@ -65,7 +65,7 @@ SELECT group_no, sum(cached)::BIGINT AS cached, sum(n)::BIGINT AS trials FROM se
 -- wide: place
 WITH z AS (SELECT mde(1.0, 1 - $conf::DOUBLE, 0.5) AS z),
 found AS (
-	SELECT o.group_no, 1 AS place, 'order' AS "check", CASE WHEN tasks > 0 THEN printf('%d tasks passed sometimes; their passes lie %+.2f places later than by chance, z = %+.2f', tasks, d / nullif(passes, 0), d / sqrt(v)) || CASE WHEN known THEN '' ELSE ' (the order is made up for some trials)' END ELSE 'no task both passed and failed' END AS figures,
+	SELECT o.group_no, 1 AS place, 'order' AS "check", CASE WHEN tasks > 0 THEN printf('%d %s passed sometimes; their passes lie %.2f places %s than by chance, z = %+.2f', tasks, CASE WHEN tasks = 1 THEN 'task' ELSE 'tasks' END, abs(d / nullif(passes, 0)), CASE WHEN d < 0 THEN 'earlier' ELSE 'later' END, d / sqrt(v)) || CASE WHEN known THEN '' ELSE ' (the order is made up for some trials)' END ELSE 'no task both passed and failed' END AS figures,
 		CASE WHEN coalesce(v, 0) = 0 THEN 'nothing to test' WHEN abs(d / sqrt(v)) > z.z THEN CASE WHEN d < 0 THEN 'later trials fail more' ELSE 'earlier trials fail more' END ELSE 'no sign' END AS finding FROM independence_order AS o CROSS JOIN z
 	UNION ALL
 	SELECT g.group_no, 2, 'time', CASE WHEN t.pairs > 0 THEN printf('%d neighbours in time of different tasks, z = %+.2f', t.pairs, t.s / sqrt(nullif(t.v, 0))) ELSE 'start times are not in the log' END,
@@ -80,7 +80,7 @@ found AS (
 		CASE WHEN coalesce(s.tasks, 0) = 0 THEN 'not in the log' WHEN s.shared > 0 THEN 'some trials share a start state and others do not' WHEN s.one > 0 THEN 'one state for all trials of a task: clean only if it is reset' ELSE 'no sign' END
 	FROM selected_groups AS g LEFT JOIN independence_states AS s ON s.group_no = g.group_no
 	UNION ALL
-	SELECT group_no, 5, 'reruns', CASE WHEN n_min = n_max THEN printf('every task has %d trials', n_max) ELSE printf('trials per task: %s where the first one passed (%d tasks), %s where it failed (%d tasks)', coalesce(printf('%.1f', n_passed), '—'), passed_first, coalesce(printf('%.1f', n_failed), '—'), failed_first) END,
+	SELECT group_no, 5, 'reruns', CASE WHEN n_min = n_max THEN printf('every task has %d %s', n_max, CASE WHEN n_max = 1 THEN 'trial' ELSE 'trials' END) ELSE printf('trials per task: %s where the first one passed (%d tasks), %s where it failed (%d tasks)', coalesce(printf('%.1f', n_passed), '—'), passed_first, coalesce(printf('%.1f', n_failed), '—'), failed_first) END,
 		CASE WHEN least_failed > most_passed THEN 'only failures were run again: rates are biased' WHEN n_min = n_max THEN 'no sign' WHEN n_failed > 1.2 * n_passed THEN 'failures were run again more often' ELSE 'no sign' END FROM independence_reruns
 	UNION ALL
 	SELECT group_no, 6, 'cached', printf('%d cached or replayed answers, left out of all figures', cached), CASE WHEN cached > 0 THEN 'cached answers are in the log' ELSE 'no sign' END FROM independence_cached

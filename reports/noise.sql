@@ -15,6 +15,18 @@
 -- param: conf  1 − conf is the level of the test
 -- param: policy  under bounds every figure stands for both ends
 -- handles: bounds
+-- refuse:
+SELECT why FROM (
+	SELECT 'p ' || $p::DOUBLE || ': a success rate from 0 to 1 is wanted' AS why WHERE NOT $p::DOUBLE BETWEEN 0 AND 1
+	UNION ALL
+	SELECT 'task_count ' || $task_count::INTEGER || ': a number of tasks of at least 1 is wanted' WHERE $task_count::INTEGER < 1
+	UNION ALL
+	SELECT 'drop ' || $drop::DOUBLE || ': a drop of the mean over 0 and up to 1 is wanted' WHERE NOT ($drop::DOUBLE > 0 AND $drop::DOUBLE <= 1)
+	UNION ALL
+	SELECT 'power ' || $power::DOUBLE || ': a probability between 0 and 1 is wanted' WHERE NOT ($power::DOUBLE > 0 AND $power::DOUBLE < 1)
+	UNION ALL
+	SELECT 'price ' || $price::DOUBLE || ': a price in $ of at least 0 is wanted' WHERE NOT ($price::DOUBLE >= 0)
+) ORDER BY why
 -- table: noise_base
 -- One row for each group; under policy bounds two, the trials without a verdict
 -- taken as failed and as passed.
@@ -27,9 +39,9 @@ WITH task AS (
 ),
 listed AS (
 	SELECT group_no, place AS end_no, any_value(ungraded_as) AS ungraded_as, count(*) AS found, any_value(k) AS k, min(n) AS n_min, sum(n) / count(*) AS m,
-		mean_se(list(c / n ORDER BY suite, task_id), NULL) AS rates,
-		mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) * n / (n - 1) END ORDER BY suite, task_id), NULL).mean AS sigma2,
-		mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) / (n - 1) END ORDER BY suite, task_id), NULL).mean AS within,
+		mean_se(list(c / n ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)) AS rates,
+		mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) * n / (n - 1) END ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS sigma2,
+		mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) / (n - 1) END ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS within,
 		fixed_suite_ci(list(c ORDER BY suite, task_id), list(n ORDER BY suite, task_id), list(weight ORDER BY suite, task_id), any_value(k), $conf::DOUBLE).se AS se_hat,
 		list(c ORDER BY suite, task_id) AS cs, list(n ORDER BY suite, task_id) AS ns, sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n), 0)::DOUBLE AS cost
 	FROM task GROUP BY group_no, place
@@ -49,11 +61,11 @@ ORDER BY b.group_no, b.end_no
 -- head:
 SELECT line FROM (
 	SELECT b.group_no, b.end_no, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || coalesce('ungraded taken as ' || b.ungraded_as || ': ', '')
-		|| printf('one run of %d tasks at a rate of %.3f: standard error %.4f, so a change below %.1f points is within the noise', b.t, b.p, sqrt(b.p * (1 - b.p) / b.t), 200 * sqrt(b.p * (1 - b.p) / b.t))
+		|| printf('%d tasks at a rate of %.3f, each tried once: standard error %.4f, so the score is known to within %.1f points', b.t, b.p, sqrt(b.p * (1 - b.p) / b.t), 200 * sqrt(b.p * (1 - b.p) / b.t))
 		|| CASE WHEN b.sigma2 IS NULL THEN '; with single trials the noise of trials cannot be measured'
-			ELSE printf('; two runs of the same tasks with %.1f trials each differ by up to %.1f points by chance', b.m, 200 * sqrt(2 * b.sigma2 / (b.m * b.t))) END
+			ELSE printf('; with the %s trials a task of these runs, two runs of the same tasks differ by up to %.1f points by chance', CASE WHEN b.m = round(b.m) THEN round(b.m)::BIGINT::VARCHAR ELSE printf('%.1f', b.m) END, 200 * sqrt(2 * b.sigma2 / (b.m * b.t))) END
 		|| printf('. A drop of %.1f points is ', 100 * $drop::DOUBLE)
-		|| CASE WHEN b.sigma2 IS NULL THEN CASE WHEN $drop::DOUBLE < 2 * sqrt(b.p * (1 - b.p) / b.t) THEN 'no evidence' ELSE 'beyond that line' END
+		|| CASE WHEN b.sigma2 IS NULL THEN CASE WHEN $drop::DOUBLE < 2 * sqrt(2) * sqrt(b.p * (1 - b.p) / b.t) THEN 'no evidence' ELSE 'beyond what new tasks would make' END
 			WHEN $drop::DOUBLE < 2 * sqrt(2 * b.sigma2 / (b.m * b.t)) THEN 'no evidence' ELSE 'more than chance explains (if nights do not differ)' END
 		|| CASE WHEN b.sigma2 > 0 THEN printf('; it takes %d such tasks to see it %.0f times in 100', tasks_needed($drop::DOUBLE, b.omega2, b.sigma2, greatest(round(b.m), 1)::BIGINT, 1, b.alpha, $power::DOUBLE), 100 * $power::DOUBLE) ELSE '' END AS line
 	FROM noise_base AS b JOIN selected_groups AS g ON g.group_no = b.group_no WHERE b.group_no <= 12

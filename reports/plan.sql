@@ -18,7 +18,18 @@
 -- param: policy  under bounds each task gets what its dearer end asks for
 -- param: top   how many tasks to show, 0 for all
 -- flags: by=suite runs=all
--- handles: runs mixed tasks bounds
+-- handles: runs tasks bounds
+-- refuse:
+SELECT why FROM (
+	SELECT name || ' ' || value || ': ' || wanted AS why FROM (VALUES
+		('n_high', $n_high::DOUBLE, 1, 1e6, 'a number of trials of at least 1 is wanted'), ('n_mid', $n_mid::DOUBLE, 1, 1e6, 'a number of trials of at least 1 is wanted'),
+		('n_low', $n_low::DOUBLE, 1, 1e6, 'a number of trials of at least 1 is wanted'), ('smoke', $smoke::DOUBLE, 1, 1e9, 'a number of tasks of at least 1 is wanted'),
+		('pull_requests', $pull_requests::DOUBLE, 0, 1e9, 'a number of at least 0 is wanted'), ('price', $price::DOUBLE, 0, 1e9, 'a price in $ of at least 0 is wanted'),
+		('budget', $budget::DOUBLE, 0, 1e12, 'money in $ of at least 0 is wanted'), ('task_count', $task_count::DOUBLE, 1, 1e9, 'a number of tasks of at least 1 is wanted')) AS v(name, value, low, high, wanted)
+	WHERE NOT value BETWEEN low AND high
+	UNION ALL
+	SELECT printf('n_low %d, n_mid %d, n_high %d: they are to rise', $n_low::INTEGER, $n_mid::INTEGER, $n_high::INTEGER) WHERE NOT ($n_low::INTEGER <= $n_mid::INTEGER AND $n_mid::INTEGER <= $n_high::INTEGER)
+) ORDER BY why
 -- table: plan_tasks
 -- Under policy bounds each task as that end of it which asks for more trials, or
 -- varies more: a plan is made for the worse of the two.
@@ -42,12 +53,12 @@ QUALIFY row_number() OVER (PARTITION BY group_no, suite, task_id ORDER BY planne
 -- table: plan_base
 SELECT group_no, any_value(grp) AS grp, count(*) AS found, coalesce($task_count::INTEGER, count(*)) AS t, any_value(k) AS k, sum(planned)::BIGINT AS planned, 1 - $conf::DOUBLE AS alpha,
 	mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) * n / (n - 1) END ORDER BY suite, task_id), NULL).mean AS sigma2,
-	coalesce($price::DOUBLE, mean_se(list(cost ORDER BY suite, task_id), NULL).mean) AS price, sum(planned * TRY_CAST(round(coalesce($price::DOUBLE, cost) * 1e9) AS HUGEINT))::DOUBLE / 1e9 AS planned_cost, count(cost) AS priced,
+	coalesce($price::DOUBLE, mean_se(list(cost ORDER BY suite, task_id), NULL).mean) AS price, sum(planned * TRY_CAST(round(coalesce($price::DOUBLE, cost, mean_cost) * 1e9) AS HUGEINT))::DOUBLE / 1e9 AS planned_cost, count(cost) AS priced,
 	list(round(c / n * $n_low::INTEGER)::BIGINT ORDER BY suite, task_id) AS low_c, list($n_low::BIGINT ORDER BY suite, task_id) AS low_n,
 	list(round(c / n * $n_mid::INTEGER)::BIGINT ORDER BY suite, task_id) AS mid_c, list($n_mid::BIGINT ORDER BY suite, task_id) AS mid_n,
 	list(round(c / n * planned)::BIGINT ORDER BY suite, task_id) AS own_c, list(planned::BIGINT ORDER BY suite, task_id) AS own_n,
 	mean_se(list(CASE WHEN n > 1 THEN c / n * (1 - c / n) * n / (n - 1) / planned END ORDER BY suite, task_id), NULL).mean AS own_var
-FROM plan_tasks GROUP BY group_no
+FROM (SELECT *, mean_se(list(cost ORDER BY suite, task_id) OVER (PARTITION BY group_no), NULL).mean AS mean_cost FROM plan_tasks) GROUP BY group_no
 -- table: plan_tiers
 WITH tier AS (
 	SELECT *, 1 AS place, 'smoke, every pull request' AS tier, least($smoke::INTEGER, t) AS tasks, '1' AS n_shown, least($smoke::INTEGER, t)::DOUBLE AS trials, $pull_requests::DOUBLE AS per_day, sigma2 AS var_trial, NULL::DOUBLE AS se_hat FROM plan_base
@@ -97,6 +108,10 @@ SELECT line FROM (
 -- notes:
 SELECT note FROM (
 	SELECT 1 AS place, 'sees: the smallest drop seen 4 times in 5 against the nights of a week, if nights do not differ; a month has 30 days; prices are per trial' || coalesce(printf(': $%.4f', (SELECT any_value(price) FROM plan_tiers WHERE group_no = 1)), '') AS note FROM schedules HAVING count(*) > 0
+	UNION ALL
+	SELECT 1, g.priced || ' of ' || g.found || ' tasks have a cost in the log; the others are counted at their mean' FROM plan_base AS g WHERE g.priced BETWEEN 1 AND g.found - 1 AND $price::DOUBLE IS NULL
+	UNION ALL
+	SELECT 1, 'weights are not used here: every task is to be run' FROM selected_task_runs HAVING min(weight) < max(weight)
 	UNION ALL
 	SELECT 1, 'under policy bounds each task is planned as the end that asks for more trials' FROM schedules WHERE $policy::VARCHAR = 'bounds' HAVING count(*) > 0
 	UNION ALL

@@ -1,10 +1,14 @@
 package reports
 
 import (
+	"cmp"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -38,9 +42,13 @@ type Report struct {
 	Flags       [][2]string // values of common flags where the user gives none
 	Handles     []string    // what the report deals with itself: runs, mixed
 	Pair        string      // grouping column whose values are set against each other
+	Cover       []string    // sections whose chart, or else table, stands at the top of a page
 	Statements  []Statement
 	Text        string // the whole file
 	Builtin     bool
+	// Err is what is wrong with a file of the user's; such a report is listed
+	// and cannot run.
+	Err error
 
 	used []*Report // Uses, found: those used by the used ones first
 }
@@ -94,7 +102,8 @@ func (r *Report) Sections() []Statement {
 // Load returns the built-in reports and those found in the top folder of each
 // extra file system (a --reports folder, reports/ of a store), sorted by name.
 // A later report replaces an earlier one of the same name. A file that cannot
-// be parsed is a *HeaderError.
+// be parsed becomes a report with the *HeaderError as its Err: one slip of a
+// colleague stops nobody else's report.
 func Load(extra ...fs.FS) ([]*Report, error) {
 	byName := map[string]*Report{}
 	if err := loadFrom(builtin, true, byName); err != nil {
@@ -115,7 +124,10 @@ func Load(extra ...fs.FS) ([]*Report, error) {
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	for _, r := range out {
 		if err := r.resolveUses(r, out, []string{r.Name}); err != nil {
-			return nil, err
+			if r.Builtin {
+				return nil, err
+			}
+			r.Err = cmp.Or(r.Err, err)
 		}
 	}
 	return out, nil
@@ -131,14 +143,26 @@ func loadFrom(fsys fs.FS, own bool, into map[string]*Report) error {
 		if err != nil {
 			return fmt.Errorf("read report file %s: %w", name, err)
 		}
-		r, err := Parse(name, string(text))
-		if err != nil {
+		file := inFolder(fsys, name)
+		r, err := Parse(file, string(text))
+		if err != nil && own {
 			return err
+		}
+		if err != nil {
+			r = &Report{Name: reportName(name), File: file, Title: "cannot be read: " + err.Error(), Text: string(text), Err: err}
 		}
 		r.Builtin = own
 		into[r.Name] = r
 	}
 	return nil
+}
+
+// inFolder is the path of a file of a folder on disk, else its name.
+func inFolder(fsys fs.FS, name string) string {
+	if v := reflect.ValueOf(fsys); v.Kind() == reflect.String { // os.DirFS
+		return filepath.Join(v.String(), name)
+	}
+	return name
 }
 
 // Find returns the report called name, or a *UsageError that lists or suggests
@@ -147,6 +171,9 @@ func Find(all []*Report, name string) (*Report, error) {
 	var names []string
 	for _, r := range all {
 		if r.Name == name {
+			if r.Err != nil {
+				return nil, r.Err
+			}
 			return r, nil
 		}
 		names = append(names, r.Name)
@@ -173,6 +200,10 @@ func (r *Report) resolveUses(of *Report, all []*Report, path []string) error {
 			continue
 		}
 		u, err := Find(all, name)
+		var broken *HeaderError
+		if errors.As(err, &broken) {
+			return err
+		}
 		if err != nil {
 			return &HeaderError{File: of.File, Message: "uses: " + err.Error()}
 		}

@@ -35,6 +35,7 @@ type Request struct {
 	Interval string   // auto (default) or bootstrap
 	Seed     int64    // 0 stands for 1 unless SeedSet
 	SeedSet  bool
+	TopSet   bool  // whether Top was given: 0 is all, whatever the report's own
 	Top      int64 // rows of a table of tasks; 0: all
 	ShowSQL  bool
 	Params   map[string]string // the report's own parameters, as written
@@ -127,6 +128,7 @@ func (q *Request) Set(name, value string) error {
 		}
 	case "top":
 		q.Top, err = strconv.ParseInt(value, 10, 64)
+		q.TopSet = true
 		if err != nil || q.Top < 0 {
 			err = usagef("top %q: a whole number ≥ 0 is wanted", value)
 		}
@@ -217,7 +219,7 @@ func (q Request) withFlags(flags [][2]string) (Request, error) {
 	open := map[string]bool{
 		"k": len(q.K.List) == 0 && q.K.Word == "", "by": q.By == nil, "runs": q.Runs == "", "since": q.Since == "",
 		"until": q.Until == "", "where": q.Where == "", "policy": q.Policy == "", "pool": q.Pool == "", "tasks": q.Tasks == "",
-		"conf": q.Conf == 0, "interval": q.Interval == "", "seed": q.Seed == 0 && !q.SeedSet, "top": q.Top == 0,
+		"conf": q.Conf == 0, "interval": q.Interval == "", "seed": q.Seed == 0 && !q.SeedSet, "top": q.Top == 0 && !q.TopSet,
 		// Who groups otherwise wants other sides.
 		"old": q.Old == "" && q.New == "" && q.By == nil, "new": q.Old == "" && q.New == "" && q.By == nil,
 	}

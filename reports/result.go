@@ -64,6 +64,8 @@ type Section struct {
 	Rows iter.Seq2[[]any, error]
 	// Buffered says that Rows may be ranged over again.
 	Buffered bool
+	// Cover puts the chart, or without one the table, at the top of a page.
+	Cover bool
 	// Notes are sentences that belong under the table.
 	Notes []string
 	Chart *Chart

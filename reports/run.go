@@ -48,7 +48,7 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 	if err := r.makeDeclared(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.resolveK(); err != nil {
+	if err := r.resolveK(ctx); err != nil {
 		return nil, err
 	}
 	res := &Result{Name: rep.Name, Title: rep.Title}
@@ -66,6 +66,7 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 	if err := r.statements(ctx, res); err != nil {
 		return nil, err
 	}
+	res.Warnings = append(res.Warnings, r.said...)
 	if req.ShowSQL {
 		res.SQL = d.log
 	}
@@ -79,6 +80,8 @@ type runner struct {
 	rep *Report
 	own map[string]any // the reports' own parameters
 	k   []int32
+	// said are warnings that arise while sections are made.
+	said []string
 }
 
 // ownParams checks the given parameters against the declared ones and fills in
@@ -128,8 +131,11 @@ func ownParams(reps []*Report, req Request) (map[string]any, error) {
 	return values, nil
 }
 
-// resolveK turns the request for k into a list, once n is known.
-func (r *runner) resolveK() error {
+// resolveK turns the request for k into a list, once n is known. Without one it
+// is 1 and up to 3, as far as all tasks of some group have the trials: a group
+// of single trials does not take pass^k from the others, unless groups are set
+// against each other.
+func (r *runner) resolveK(ctx context.Context) error {
 	req := r.sel.req
 	spec := req.K
 	if len(spec.List) == 0 && spec.Word == "" {
@@ -157,7 +163,19 @@ func (r *runner) resolveK() error {
 			r.k = append(r.k, k)
 		}
 	default:
-		r.k = slices.Compact([]int32{1, min(3, most)})
+		usual := most
+		if r.rep.Pair == "" && most < 3 && r.sel.groups > 1 {
+			from := "selected_task_runs"
+			if r.sel.short {
+				from = "selected_kinds"
+			}
+			row, err := r.d.row(ctx, "SELECT max(least) FROM (SELECT min(n) AS least FROM "+from+" WHERE n > 0 GROUP BY group_no)")
+			if err != nil {
+				return fmt.Errorf("count trials: %w", err)
+			}
+			usual = max(usual, int32(min(row.int(0), 3)))
+		}
+		r.k = slices.Compact([]int32{1, min(3, usual)})
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 
 	"passhat/sql"
@@ -9,7 +10,7 @@ import (
 // section makes a section of a statement's rows: without the columns whose
 // condition is not met, and with those marked that the terminal leaves out.
 func (r *runner) section(st Statement, cols []sql.Column, rows [][]any) Section {
-	sec := Section{Name: st.Name, Heading: st.Heading, Chart: st.Chart, Buffered: true}
+	sec := Section{Name: st.Name, Heading: st.Heading, Chart: st.Chart, Buffered: true, Cover: slices.Contains(r.rep.Cover, st.Name)}
 	if sec.Heading == "" {
 		sec.Heading = r.rep.Title
 	}
@@ -21,6 +22,9 @@ func (r *runner) section(st Statement, cols []sql.Column, rows [][]any) Section 
 			gone = gone || slices.Contains(names, c.Name) && !r.holds(cond)
 		}
 		if gone {
+			if seen[c.Name] && !r.isGroup(c.Name) && !r.rep.Builtin {
+				r.said = append(r.said, fmt.Sprintf("section %s has two columns %s: the second is left out; give it another name", st.Name, c.Name))
+			}
 			continue
 		}
 		seen[c.Name] = true
@@ -32,6 +36,9 @@ func (r *runner) section(st Statement, cols []sql.Column, rows [][]any) Section 
 			Percent: slices.Contains(st.Percent, c.Name) || shareName(c.Name), Group: r.isGroup(c.Name)})
 	}
 	markShares(sec.Columns)
+	if _, lacks := newChart(&sec, nil); lacks != "" {
+		r.said = append(r.said, lacks)
+	}
 	out := make([][]any, len(rows))
 	for i, row := range rows {
 		out[i] = make([]any, len(keep))

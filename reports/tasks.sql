@@ -80,7 +80,7 @@ SELECT note FROM (
 	SELECT 0, -1, 'the worst ' || $top::BIGINT || ' of ' || sum(tasks) || ' rows are shown' FROM told HAVING $top::BIGINT > 0 AND sum(tasks) > $top::BIGINT
 	UNION ALL
 	SELECT 0, 0, 'n and c of a task add up the trials of up to ' || max(runs) || ' runs; ' || CASE $pool::VARCHAR WHEN 'trial' THEN 'pass_hat_k and flakiness are of the pooled trials, which mixes tries within a run with tries across runs'
-		ELSE 'pass_hat_k and flakiness are means over the runs; lower and upper stand only for single runs, or with --pool trial' END FROM told HAVING max(runs) > 1
+		ELSE 'pass_hat_k and flakiness are means over the runs; lower and upper are left empty: the exact interval is of the trials of one run. --runs 1 shows the latest run alone, --pool trial pools the trials of all, and report passk has the intervals over runs' END FROM told HAVING max(runs) > 1
 ) ORDER BY group_no, part, note
 -- foot:
 SELECT line FROM (VALUES

@@ -17,11 +17,17 @@
 -- param: top   how many of the worst tasks to show
 -- param: now   the moment from which weeks are counted
 -- flags: by=suite,model,agent,effort runs=all top=5
+-- cover: history worst
 -- handles: runs mixed tasks bounds
 -- uses: compare
 -- refuse:
-SELECT 'weeks are made of runs: --pool trial adds them up and cannot be used here' AS why FROM selected_task_runs WHERE run_id = '(pooled)' HAVING count(*) > 0
-ORDER BY why
+SELECT why FROM (
+	SELECT 'weeks are made of runs: --pool trial adds them up and cannot be used here' AS why FROM selected_task_runs WHERE run_id = '(pooled)' HAVING count(*) > 0
+	UNION ALL
+	SELECT 'weeks ' || $weeks::INTEGER || ': a number of weeks from 1 to 520 is wanted' WHERE $weeks::INTEGER NOT BETWEEN 1 AND 520
+	UNION ALL
+	SELECT 'limits ' || $limits::DOUBLE || ': a level between 0 and 1 is wanted' WHERE NOT ($limits::DOUBLE > 0 AND $limits::DOUBLE < 1)
+) ORDER BY why
 -- table: weekly_week
 WITH asked AS (
 	SELECT CASE $week::VARCHAR WHEN 'last' THEN date_trunc('week', $now::TIMESTAMPTZ)::DATE - 7 WHEN 'current' THEN date_trunc('week', $now::TIMESTAMPTZ)::DATE
@@ -35,8 +41,23 @@ found AS (
 SELECT asked, coalesce(there, false) AS there, CASE WHEN there OR $week::VARCHAR <> 'last' THEN asked ELSE coalesce(before, newest, asked) END AS monday
 FROM asked CROSS JOIN found
 -- table: weekly_runs
-SELECT t.group_no, t.suite, t.run_id, min(t.run_at) AS run_at, date_trunc('week', min(t.run_at))::DATE AS monday, sum(t.graded) > 0 AS usable, sum(t.n)::BIGINT AS trials
-FROM selected_task_runs AS t GROUP BY t.group_no, t.suite, t.run_id
+-- usable: with a verdict, and with nine tenths of the tasks that the week's runs
+-- have. A run cut short would take its tasks out of the whole comparison; where
+-- no run has so many, as in a suite run in parts, all stay.
+WITH run AS (
+	SELECT group_no, suite, run_id, min(run_at) AS run_at, date_trunc('week', min(run_at))::DATE AS monday, sum(graded) > 0 AS graded, sum(n)::BIGINT AS trials, count(DISTINCT task_id) FILTER (n > 0) AS tasks
+	FROM selected_task_runs GROUP BY group_no, suite, run_id
+),
+week AS (
+	SELECT r.group_no, r.suite, r.monday, count(DISTINCT t.task_id) AS tasks
+	FROM run AS r JOIN selected_task_runs AS t ON t.group_no = r.group_no AND t.suite IS NOT DISTINCT FROM r.suite AND t.run_id IS NOT DISTINCT FROM r.run_id
+	WHERE r.graded AND t.n > 0 GROUP BY r.group_no, r.suite, r.monday
+),
+whole AS (
+	SELECT r.*, w.tasks AS week_tasks, r.graded AND r.tasks >= 0.9 * w.tasks AS whole, bool_or(r.graded AND r.tasks >= 0.9 * w.tasks) OVER (PARTITION BY r.group_no, r.suite, r.monday) AS some_whole
+	FROM run AS r LEFT JOIN week AS w ON w.group_no = r.group_no AND w.suite IS NOT DISTINCT FROM r.suite AND w.monday = r.monday
+)
+SELECT * EXCLUDE (whole, some_whole), graded AND (whole OR NOT some_whole) AS usable FROM whole
 -- table: compare_pairs
 SELECT g.group_no AS pair_no, g.grp, 2 * g.group_no AS a_no, 2 * g.group_no + 1 AS b_no,
 	max(r.monday) FILTER (r.monday < w.monday AND r.usable) AS then_monday, any_value(w.monday) AS monday,
@@ -52,7 +73,7 @@ WITH cell AS (
 	FROM selected_task_runs AS t
 	JOIN weekly_runs AS r ON r.group_no = t.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND r.run_id IS NOT DISTINCT FROM t.run_id
 	JOIN compare_pairs AS p ON p.pair_no = t.group_no
-	WHERE r.usable AND t.n > 0 AND r.monday <= p.monday AND r.monday > p.monday - 7 * $weeks::INTEGER
+	WHERE r.usable AND t.n > 0 AND r.monday <= p.monday AND (r.monday > p.monday - 7 * $weeks::INTEGER OR r.monday = p.then_monday)
 ),
 weeks AS (SELECT group_no, suite, monday, count(DISTINCT coalesce(run_id, '')) AS runs FROM cell GROUP BY group_no, suite, monday),
 span AS (SELECT group_no, suite, sum(runs) AS runs FROM weeks GROUP BY group_no, suite)
@@ -85,7 +106,17 @@ GROUP BY p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END
 -- table: weekly_levels
 -- Every week of the window on the tasks that all its runs have: the mean over
 -- runs, with t over the runs' values where there are three, else trial noise.
-WITH run AS (
+-- Over several suites, whose runs repeat different things, it is the mean over tasks.
+WITH task AS (
+	SELECT group_no, monday, suite, task_id, any_value(weight) AS weight, list_avg(list(rate ORDER BY run_id)) AS rate, list_avg(list(hat ORDER BY run_id)) AS hat, list_avg(list(hat_high ORDER BY run_id)) AS hat_high
+	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, task_id
+),
+level AS (
+	SELECT group_no, monday, min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AS one_suite, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat, mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
+	FROM task GROUP BY group_no, monday
+),
+run AS (
 	SELECT group_no, monday, suite, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
 		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
 		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
@@ -105,12 +136,12 @@ cell AS (
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(list(c_high ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) END AS fixed_high
 	FROM weekly_cells WHERE in_week GROUP BY group_no, monday
 )
-SELECT r.group_no, r.monday, c.k, r.runs, c.tasks, r.means.mean AS mean, r.hats.mean AS pass_hat_k, CASE WHEN $policy::VARCHAR = 'bounds' THEN r.hats_high.mean END AS pass_hat_k_high,
-	CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN c.fixed_high IS NOT NULL THEN CASE WHEN r.runs >= 3 AND r.hats_high.se > 1e-9 THEN least(r.hats_high.upper, 1) ELSE c.fixed_high.upper END
-		WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
-	CASE WHEN r.runs >= 2 THEN r.hats.se * sqrt(r.runs) END AS run_sd, CASE WHEN r.runs >= 3 AND r.hats.se > 1e-9 THEN 'runs, t(R-1)' ELSE c.fixed.method || ', within these runs' END AS method,
+SELECT r.group_no, r.monday, c.k, r.runs, c.tasks, CASE WHEN l.one_suite THEN r.means.mean ELSE l.mean END AS mean, CASE WHEN l.one_suite THEN r.hats.mean ELSE l.hat END AS pass_hat_k, CASE WHEN $policy::VARCHAR = 'bounds' THEN CASE WHEN l.one_suite THEN r.hats_high.mean ELSE l.hat_high END END AS pass_hat_k_high,
+	CASE WHEN l.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN c.fixed_high IS NOT NULL THEN CASE WHEN l.one_suite AND r.runs >= 3 AND r.hats_high.se > 1e-9 THEN least(r.hats_high.upper, 1) ELSE c.fixed_high.upper END
+		WHEN l.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
+	CASE WHEN l.one_suite AND r.runs >= 2 THEN r.hats.se * sqrt(r.runs) END AS run_sd, CASE WHEN l.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN 'runs, t(R-1)' ELSE c.fixed.method || ', within these runs' END AS method,
 	CASE WHEN c.across IS NOT NULL THEN c.across_k END AS across_k, c.across.estimate AS pass_hat_k_across
-FROM runs AS r JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday
+FROM runs AS r JOIN level AS l ON l.group_no = r.group_no AND l.monday = r.monday JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday
 -- table: weekly_spread
 -- Do the nights of the window differ by more than the noise of trials?
 SELECT group_no, CASE WHEN min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AND count(DISTINCT run_id) > 1
@@ -156,6 +187,31 @@ long AS (
 )
 SELECT pair_no, side, setting, count(DISTINCT coalesce(value, '')) AS several, string_agg(DISTINCT value, ' | ' ORDER BY value) AS value
 FROM long WHERE NOT (setting IN ('pass_rule', 'score_name') AND value IS NULL) GROUP BY pair_no, side, setting
+-- table: weekly_control
+-- Every run against the limits that the runs before this week set.
+WITH run AS (
+	SELECT group_no, suite, run_id, min(began) AS run_at, min(monday) AS monday, any_value(k) AS k, count(*) AS tasks,
+		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
+		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
+	FROM weekly_cells WHERE in_span GROUP BY group_no, suite, run_id
+),
+past AS (
+	SELECT r.group_no, r.suite, list(r.hat ORDER BY r.run_at, r.run_id) AS hats, list(r.hat_high ORDER BY r.run_at, r.run_id) AS hats_high FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
+	WHERE r.monday < p.monday AND r.hat IS NOT NULL GROUP BY r.group_no, r.suite
+),
+limits AS (
+	SELECT group_no, suite, len(hats) AS runs, mean_se(hats, NULL).mean AS centre, CASE WHEN len(hats) >= 4 THEN prediction_test(mean_se(hats, NULL).mean, hats, $limits::DOUBLE) END AS band,
+		CASE WHEN len(hats) >= 4 THEN mean_se(hats_high, NULL).mean + prediction_test(mean_se(hats_high, NULL).mean, hats_high, $limits::DOUBLE).upper END AS upper_high FROM past
+)
+SELECT p.grp, p.pair_no AS group_no, r.monday = p.monday AS this_week, row_number() OVER (ORDER BY r.group_no, r.run_at, r.suite, r.run_id) AS place,
+	coalesce(nullif(p.label, ''), 'all') AS configuration, r.run_id, r.run_at, r.tasks, r.k, r.hat AS pass_hat_k, r.hat_high AS pass_hat_k_high, l.centre,
+	CASE WHEN l.band.lower IS NOT NULL THEN greatest(l.centre + l.band.lower, 0) END AS lower_limit,
+	CASE WHEN l.band.upper IS NOT NULL THEN least(CASE WHEN $policy::VARCHAR = 'bounds' THEN greatest(l.upper_high, l.centre + l.band.upper) ELSE l.centre + l.band.upper END, 1) END AS upper_limit,
+	-- Under bounds a run is out only where both its ends are.
+	CASE WHEN CASE WHEN $policy::VARCHAR = 'bounds' THEN r.hat_high ELSE r.hat END < l.centre + l.band.lower THEN 'below'
+		WHEN r.hat > CASE WHEN $policy::VARCHAR = 'bounds' THEN greatest(l.upper_high, l.centre + l.band.upper) ELSE l.centre + l.band.upper END THEN 'above'
+		WHEN l.band.lower IS NOT NULL AND r.hat IS NOT NULL THEN 'within' END AS state
+FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no LEFT JOIN limits AS l ON l.group_no = r.group_no AND l.suite IS NOT DISTINCT FROM r.suite
 -- section: week This week against the newest one before it
 -- wide: tasks common_tasks d_mean_lower d_mean_upper p across_k pass_hat_k_across run_effect_p mde basis method flag
 -- quiet: run_sd
@@ -168,7 +224,7 @@ SELECT unnest(p.grp), p.pair_no, p.label, p.b AS week, p.a AS before, now.runs, 
 		WHEN p.then_monday IS NULL OR coalesce(c.tasks, 0) = 0 THEN printf('pass^%d %.3f', now.k, now.pass_hat_k) || CASE WHEN now.pass_hat_k_high > now.pass_hat_k THEN printf(' to %.3f', now.pass_hat_k_high) ELSE '' END || CASE WHEN now.lower IS NULL THEN '' ELSE printf(' [%.3f, %.3f]', now.lower, now.upper) END
 			|| CASE WHEN p.then_monday IS NULL THEN ': nothing earlier to compare with' ELSE ': no task in common with ' || p.a END
 		WHEN c.d_pass_hat_k IS NULL THEN printf('pass^%d %.3f: cannot be compared with %s, which has too few trials for it', now.k, now.pass_hat_k, p.a)
-		ELSE CASE WHEN c.verdict = 'too little data' THEN 'too little data to tell' WHEN c.verdict = '~ no task differs' THEN 'no task differs' WHEN c.verdict LIKE '~%' THEN 'no change seen'
+		ELSE CASE WHEN c.verdict = 'too little data' THEN 'too little data to tell' WHEN c.verdict = '~ no task differs' THEN 'no task differs' WHEN c.verdict LIKE '~%' AND (c.lower > 0 OR c.upper < 0) THEN coalesce(printf('not shown (p %.3f, and %g is needed since mean and pass^%d are both tested)', c.p, (1 - $conf::DOUBLE) / 2, now.k), 'not shown') WHEN c.verdict LIKE '~%' THEN 'no change seen'
 				WHEN c.verdict LIKE '%pass^k%' THEN replace(upper(c.verdict), 'PASS^K', 'PASS^' || now.k) ELSE upper(c.verdict) END
 			|| printf(': pass^%d %.3f', now.k, c.pass_hat_k_old) || CASE WHEN c.pass_hat_k_old_high > c.pass_hat_k_old THEN printf(' to %.3f', c.pass_hat_k_old_high) ELSE '' END
 			|| printf(' → %.3f', c.pass_hat_k_new) || CASE WHEN c.pass_hat_k_new_high > c.pass_hat_k_new THEN printf(' to %.3f', c.pass_hat_k_new_high) ELSE '' END
@@ -195,64 +251,6 @@ SELECT note FROM (
 	UNION ALL
 	SELECT 3, 'a difference that rests on the noise of trials assumes that nights do not differ; from three runs a week on the spread between runs is used' FROM "week" WHERE basis LIKE 'noise%' HAVING count(*) > 0
 ) ORDER BY place, note
--- section: changes What became of the tasks
--- hide: pair_no label names
-SELECT unnest(p.grp), p.pair_no, p.label, count(*) AS tasks, count(*) FILTER (t.change = 'newly failing') AS newly_failing, count(*) FILTER (t.change = 'newly flaky') AS newly_flaky,
-	count(*) FILTER (t.change = 'fixed') AS fixed, count(*) FILTER (t.change = 'never passing') AS never_passing, count(*) FILTER (t.a_n IS NULL) AS new_tasks,
-	any_value(c.planned) AS planned, any_value(c.graded) AS graded, any_value(c.ungraded) AS ungraded, any_value(c.missing) AS missing,
-	array_to_string(list(t.task_id ORDER BY t.b_rate - t.a_rate, t.suite, t.task_id) FILTER (t.change IN ('newly failing', 'newly flaky'))[1:3], ', ') AS names
-FROM compare_pairs AS p JOIN weekly_changes AS t ON t.pair_no = p.pair_no LEFT JOIN weekly_counts AS c ON c.pair_no = p.pair_no AND c.side = 'b'
-GROUP BY p.pair_no, p.grp, p.label
-ORDER BY p.pair_no
--- notes:
-SELECT 'by counts: newly failing passed before and not once this week; newly flaky had always passed; never passing in the ' || $weeks::INTEGER || ' weeks up to this one. With few trials a flaky task looks new by chance: see p of the tasks below' AS note
-FROM changes HAVING count(*) > 0
-ORDER BY note
--- section: drift Money, time and length, before and now
--- wide: cost_per_trial_before cost_per_trial tool_calls_before tool_calls
--- hide: pair_no label
--- quiet: cost_before cost cost_per_pass_before cost_per_pass p95_before p95 turns_before turns
-SELECT unnest(p.grp), p.pair_no, p.label, a.cost AS cost_before, b.cost, a.cost_per_trial * a.trials / nullif(a.passes, 0) AS cost_per_pass_before,
-	b.cost_per_trial * b.trials / nullif(b.passes, 0) AS cost_per_pass, a.cost_per_trial AS cost_per_trial_before, b.cost_per_trial,
-	ta.p95 AS p95_before, tb.p95, ta.turns AS turns_before, tb.turns, ta.tool_calls AS tool_calls_before, tb.tool_calls
-FROM compare_pairs AS p
-LEFT JOIN weekly_counts AS a ON a.pair_no = p.pair_no AND a.side = 'a' LEFT JOIN weekly_counts AS b ON b.pair_no = p.pair_no AND b.side = 'b'
-LEFT JOIN compare_trials AS ta ON ta.pair_no = p.pair_no AND ta.side = 'a' LEFT JOIN compare_trials AS tb ON tb.pair_no = p.pair_no AND tb.side = 'b'
-ORDER BY p.pair_no
--- head:
-WITH shown AS (SELECT strftime(asked, '%G-W%V') AS asked, strftime(monday, '%G-W%V') AS name, strftime(monday, '%-d %b') || ' to ' || strftime(monday + 6, '%-d %b %Y') AS days, asked <> monday AS other FROM weekly_week),
-drifted AS (
-	SELECT d.*, c.newly_failing, c.newly_flaky, c.fixed, c.never_passing, c.tasks, c.names, c.planned, c.graded, c.ungraded, c.missing FROM drift AS d JOIN changes AS c ON c.pair_no = d.pair_no
-)
-SELECT line FROM (
-	SELECT 0 AS part, 0 AS place, CASE WHEN other THEN 'there are no runs in ' || asked || ', the last full week; shown is ' || name || ' (' || days || '), the nearest with runs'
-		WHEN NOT EXISTS (SELECT 1 FROM compare_pairs) THEN 'there are no graded runs in ' || name || ' (' || days || ')' ELSE 'week ' || name || ' (' || days || ')' END AS line FROM shown
-	UNION ALL
-	SELECT 1, pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || line FROM "week" AS w WHERE pair_no <= 12
-	UNION ALL
-	SELECT 2, 0, count(*) || ' further configurations stand in the table' FROM compare_pairs WHERE pair_no > 12 HAVING count(*) > 0
-	UNION ALL
-	SELECT 3, pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || printf('%d newly failing, %d newly flaky', newly_failing, newly_flaky)
-		|| CASE WHEN names <> '' THEN ' (' || names || CASE WHEN newly_failing + newly_flaky > 3 THEN ', …)' ELSE ')' END ELSE '' END
-		|| printf(', %d fixed, %d never passing of %d tasks', fixed, never_passing, tasks)
-		|| '; graded ' || graded || CASE WHEN planned IS NULL THEN '' ELSE ' of ' || planned || ' planned' END || CASE WHEN ungraded > 0 THEN ', ' || ungraded || ' ungraded' ELSE '' END || CASE WHEN missing > 0 THEN ', ' || missing || ' missing' ELSE '' END
-		|| CASE WHEN cost IS NULL THEN '' ELSE printf('; $%.2f', cost) || CASE WHEN cost_per_pass IS NULL THEN '' ELSE printf(', $%.4f a pass', cost_per_pass)
-			|| CASE WHEN cost_per_pass_before IS NULL THEN '' ELSE printf(' (%+.0f %%)', 100 * (cost_per_pass / cost_per_pass_before - 1)) END END END
-		|| CASE WHEN p95 IS NULL THEN '' ELSE printf('; p95 %.0f s', p95) || CASE WHEN p95_before > 0 THEN printf(' (%+.0f %%)', 100 * (p95 / p95_before - 1)) ELSE '' END END
-		|| CASE WHEN turns IS NULL THEN '' ELSE printf('; %.1f turns', turns) || CASE WHEN turns_before > 0 THEN printf(' (%+.0f %%)', 100 * (turns / turns_before - 1)) ELSE '' END END
-		|| CASE WHEN tool_calls IS NULL THEN '' ELSE printf(', %.1f tool calls', tool_calls) || CASE WHEN tool_calls_before > 0 THEN printf(' (%+.0f %%)', 100 * (tool_calls / tool_calls_before - 1)) ELSE '' END END
-	FROM drifted WHERE pair_no <= 6
-	UNION ALL
-	SELECT 4, 0, 'changed since then: ' || string_agg(text, '; ' ORDER BY text) FROM (
-		SELECT DISTINCT b.setting || ' ' || coalesce(a.value, 'not in the log') || ' → ' || coalesce(b.value, 'not in the log') AS text
-		FROM weekly_settings AS b LEFT JOIN weekly_settings AS a ON a.pair_no = b.pair_no AND a.setting = b.setting AND a.side = 'a'
-		WHERE b.side = 'b' AND a.value IS DISTINCT FROM b.value AND EXISTS (SELECT 1 FROM weekly_settings AS x WHERE x.pair_no = b.pair_no AND x.side = 'a')
-		ORDER BY text LIMIT 6) HAVING count(*) > 0
-	UNION ALL
-	SELECT 5, 0, 'no run this week: ' || string_agg(label, '; ' ORDER BY group_no) FROM (
-		SELECT g.group_no, CASE WHEN g.label = '' THEN 'the only configuration' ELSE g.label END AS label FROM selected_groups AS g WHERE NOT EXISTS (SELECT 1 FROM compare_pairs AS p WHERE p.pair_no = g.group_no)
-		ORDER BY g.group_no LIMIT 6) WHERE EXISTS (SELECT 1 FROM compare_pairs) HAVING count(*) > 0
-) ORDER BY part, place, line
 -- section: worst The worst tasks of the week
 -- wide: lower upper error_message shape
 WITH failed AS (
@@ -284,6 +282,69 @@ SELECT note FROM (
 		ELSE printf('the %d runs do not differ by more than the noise of trials (p = %.2f)', s.effect.runs, s.effect.p) END
 	FROM weekly_spread AS s JOIN selected_groups AS g ON g.group_no = s.group_no WHERE s.effect.p IS NOT NULL AND s.group_no <= 6
 ) ORDER BY place, note
+-- section: changes What became of the tasks
+-- hide: pair_no label names
+SELECT unnest(p.grp), p.pair_no, p.label, count(*) AS tasks, count(*) FILTER (t.change = 'newly failing') AS newly_failing, count(*) FILTER (t.change = 'newly flaky') AS newly_flaky,
+	count(*) FILTER (t.change = 'fixed') AS fixed, count(*) FILTER (t.change = 'never passing') AS never_passing, count(*) FILTER (t.a_n IS NULL) AS new_tasks,
+	any_value(c.planned) AS planned, any_value(c.graded) AS graded, any_value(c.ungraded) AS ungraded, CASE WHEN any_value(c.planned) IS NOT NULL THEN any_value(c.missing) END AS missing,
+	array_to_string(list(t.task_id ORDER BY t.b_rate - t.a_rate, t.suite, t.task_id) FILTER (t.change IN ('newly failing', 'newly flaky'))[1:3], ', ') AS names
+FROM compare_pairs AS p JOIN weekly_changes AS t ON t.pair_no = p.pair_no LEFT JOIN weekly_counts AS c ON c.pair_no = p.pair_no AND c.side = 'b'
+GROUP BY p.pair_no, p.grp, p.label
+ORDER BY p.pair_no
+-- notes:
+SELECT 'by counts: newly failing passed before and not once this week; newly flaky had always passed; fixed passed every time this week and not before; never passing in the ' || $weeks::INTEGER || ' weeks up to this one. With few trials a flaky task looks new by chance: see p of the tasks below' AS note
+FROM changes HAVING count(*) > 0
+ORDER BY note
+-- section: drift Money, time and length, before and now
+-- wide: cost_per_trial_before cost_per_trial tool_calls_before tool_calls
+-- hide: pair_no label
+-- quiet: cost_before cost cost_per_pass_before cost_per_pass p95_before p95 turns_before turns
+SELECT unnest(p.grp), p.pair_no, p.label, a.cost AS cost_before, b.cost, a.cost_per_trial * a.trials / nullif(a.passes, 0) AS cost_per_pass_before,
+	b.cost_per_trial * b.trials / nullif(b.passes, 0) AS cost_per_pass, a.cost_per_trial AS cost_per_trial_before, b.cost_per_trial,
+	ta.p95 AS p95_before, tb.p95, ta.turns AS turns_before, tb.turns, ta.tool_calls AS tool_calls_before, tb.tool_calls
+FROM compare_pairs AS p
+LEFT JOIN weekly_counts AS a ON a.pair_no = p.pair_no AND a.side = 'a' LEFT JOIN weekly_counts AS b ON b.pair_no = p.pair_no AND b.side = 'b'
+LEFT JOIN compare_trials AS ta ON ta.pair_no = p.pair_no AND ta.side = 'a' LEFT JOIN compare_trials AS tb ON tb.pair_no = p.pair_no AND tb.side = 'b'
+ORDER BY p.pair_no
+-- head:
+WITH shown AS (SELECT strftime(asked, '%G-W%V') AS asked, strftime(monday, '%G-W%V') AS name, strftime(monday, '%-d %b') || ' to ' || strftime(monday + 6, '%-d %b %Y') AS days, asked <> monday AS other FROM weekly_week),
+drifted AS (
+	SELECT d.*, c.newly_failing, c.newly_flaky, c.fixed, c.never_passing, c.tasks, c.names, c.planned, c.graded, c.ungraded, c.missing FROM drift AS d JOIN changes AS c ON c.pair_no = d.pair_no
+)
+SELECT line FROM (
+	SELECT 0::DOUBLE AS part, 0 AS place, CASE WHEN other THEN 'there are no runs in ' || asked || ', the last full week; shown is ' || name || ' (' || days || '), the nearest with runs'
+		WHEN NOT EXISTS (SELECT 1 FROM compare_pairs) THEN 'there are no graded runs in ' || name || ' (' || days || ')' ELSE 'week ' || name || ' (' || days || ')' END AS line FROM shown
+	UNION ALL
+	SELECT 1, pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || line FROM "week" AS w WHERE pair_no <= 12
+	UNION ALL
+	SELECT 1.5, group_no, CASE WHEN any_value(g.label) = '' THEN '' ELSE any_value(g.label) || ': ' END || 'OUT OF CONTROL: ' || count(*) FILTER (state IN ('below', 'above')) || ' of ' || count(*) || CASE WHEN count(*) = 1 THEN ' run' ELSE ' runs' END || ' outside the control limits: '
+		|| string_agg(CASE WHEN state IN ('below', 'above') THEN run_id || printf(' (pass^%d %.3f, limits %.3f to %.3f)', c.k, c.pass_hat_k, c.lower_limit, c.upper_limit) END, '; ' ORDER BY place)
+	FROM weekly_control AS c JOIN selected_groups AS g USING (group_no) WHERE this_week AND group_no <= 12
+	GROUP BY group_no HAVING count(*) FILTER (state IN ('below', 'above')) > 0
+	UNION ALL
+	SELECT 2, 0, count(*) || ' further configurations stand in the table' FROM compare_pairs WHERE pair_no > 12 HAVING count(*) > 0
+	UNION ALL
+	SELECT 3, pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || printf('%d newly failing, %d newly flaky', newly_failing, newly_flaky)
+		|| CASE WHEN names <> '' THEN ' (' || names || CASE WHEN newly_failing + newly_flaky > 3 THEN ', …)' ELSE ')' END ELSE '' END
+		|| printf(', %d fixed, %d never passing of %d tasks', fixed, never_passing, tasks)
+		|| '; graded ' || graded || CASE WHEN planned IS NULL THEN '' ELSE ' of ' || planned || ' planned' END || CASE WHEN ungraded > 0 THEN ', ' || ungraded || ' ungraded' ELSE '' END || CASE WHEN missing > 0 THEN ', ' || missing || ' missing' ELSE '' END
+		|| CASE WHEN cost IS NULL THEN '' ELSE printf('; $%.2f', cost) || CASE WHEN cost_per_pass IS NULL THEN '' ELSE printf(', $%.4f a pass', cost_per_pass)
+			|| CASE WHEN cost_per_pass_before IS NULL THEN '' ELSE printf(' (%+.0f %%)', 100 * (cost_per_pass / cost_per_pass_before - 1)) END END END
+		|| CASE WHEN p95 IS NULL THEN '' ELSE printf('; p95 %.0f s', p95) || CASE WHEN p95_before > 0 THEN printf(' (%+.0f %%)', 100 * (p95 / p95_before - 1)) ELSE '' END END
+		|| CASE WHEN turns IS NULL THEN '' ELSE printf('; %.1f turns', turns) || CASE WHEN turns_before > 0 THEN printf(' (%+.0f %%)', 100 * (turns / turns_before - 1)) ELSE '' END END
+		|| CASE WHEN tool_calls IS NULL THEN '' ELSE printf(', %.1f tool calls', tool_calls) || CASE WHEN tool_calls_before > 0 THEN printf(' (%+.0f %%)', 100 * (tool_calls / tool_calls_before - 1)) ELSE '' END END
+	FROM drifted WHERE pair_no <= 6
+	UNION ALL
+	SELECT 4, 0, 'changed since then: ' || string_agg(text, '; ' ORDER BY text) FROM (
+		SELECT DISTINCT b.setting || ' ' || coalesce(a.value, 'not in the log') || ' → ' || coalesce(b.value, 'not in the log') AS text
+		FROM weekly_settings AS b LEFT JOIN weekly_settings AS a ON a.pair_no = b.pair_no AND a.setting = b.setting AND a.side = 'a'
+		WHERE b.side = 'b' AND a.value IS DISTINCT FROM b.value AND EXISTS (SELECT 1 FROM weekly_settings AS x WHERE x.pair_no = b.pair_no AND x.side = 'a')
+		ORDER BY text LIMIT 6) HAVING count(*) > 0
+	UNION ALL
+	SELECT 5, 0, 'no run this week: ' || string_agg(label, '; ' ORDER BY group_no) FROM (
+		SELECT g.group_no, CASE WHEN g.label = '' THEN 'the only configuration' ELSE g.label END AS label FROM selected_groups AS g WHERE NOT EXISTS (SELECT 1 FROM compare_pairs AS p WHERE p.pair_no = g.group_no)
+		ORDER BY g.group_no LIMIT 6) WHERE EXISTS (SELECT 1 FROM compare_pairs) HAVING count(*) > 0
+) ORDER BY part, place, line
 -- section: shapes By shape of task
 -- when bounds: pass_hat_k_high
 WITH task AS (
@@ -334,29 +395,8 @@ ORDER BY l.suite, place, TRY_CAST(l.effort AS DOUBLE), l.effort
 -- chart: line x=run_at y=pass_hat_k y=centre lower=lower_limit upper=upper_limit series=configuration title=pass^k run by run with control limits
 -- wide: configuration
 -- when bounds: pass_hat_k_high
-WITH run AS (
-	SELECT group_no, suite, run_id, min(began) AS run_at, min(monday) AS monday, any_value(k) AS k, count(*) AS tasks,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
-		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
-	FROM weekly_cells WHERE in_span GROUP BY group_no, suite, run_id
-),
-past AS (
-	SELECT r.group_no, list(r.hat ORDER BY r.run_at, r.run_id) AS hats, list(r.hat_high ORDER BY r.run_at, r.run_id) AS hats_high FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
-	WHERE r.monday < p.monday AND r.hat IS NOT NULL GROUP BY r.group_no
-),
-limits AS (
-	SELECT group_no, len(hats) AS runs, mean_se(hats, NULL).mean AS centre, CASE WHEN len(hats) >= 4 THEN prediction_test(mean_se(hats, NULL).mean, hats, $limits::DOUBLE) END AS band,
-		CASE WHEN len(hats) >= 4 THEN mean_se(hats_high, NULL).mean + prediction_test(mean_se(hats_high, NULL).mean, hats_high, $limits::DOUBLE).upper END AS upper_high FROM past
-)
-SELECT unnest(p.grp), coalesce(nullif(p.label, ''), 'all') AS configuration, r.run_id, r.run_at, r.tasks, r.k, r.hat AS pass_hat_k, r.hat_high AS pass_hat_k_high, l.centre,
-	CASE WHEN l.band.lower IS NOT NULL THEN greatest(l.centre + l.band.lower, 0) END AS lower_limit,
-	CASE WHEN l.band.upper IS NOT NULL THEN least(CASE WHEN $policy::VARCHAR = 'bounds' THEN greatest(l.upper_high, l.centre + l.band.upper) ELSE l.centre + l.band.upper END, 1) END AS upper_limit,
-	-- Under bounds a run is out only where both its ends are.
-	CASE WHEN CASE WHEN $policy::VARCHAR = 'bounds' THEN r.hat_high ELSE r.hat END < l.centre + l.band.lower THEN 'below'
-		WHEN r.hat > CASE WHEN $policy::VARCHAR = 'bounds' THEN greatest(l.upper_high, l.centre + l.band.upper) ELSE l.centre + l.band.upper END THEN 'above'
-		WHEN l.band.lower IS NOT NULL AND r.hat IS NOT NULL THEN 'within' END AS state
-FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no LEFT JOIN limits AS l ON l.group_no = r.group_no
-ORDER BY r.group_no, r.run_at, r.suite, r.run_id
+SELECT unnest(grp), * EXCLUDE (grp, group_no, place, this_week) FROM weekly_control
+ORDER BY place
 -- notes:
 SELECT note FROM (
 	SELECT 1 AS place, printf('limits: %g %% of further runs would lie within them if nothing changed (t, from the spread of the runs before this week); on the tasks that every run of the window has', 100 * $limits::DOUBLE) AS note FROM control WHERE lower_limit IS NOT NULL HAVING count(*) > 0
@@ -392,9 +432,9 @@ WITH sources AS (
 	JOIN weekly_week AS w ON w.monday = r.monday
 ),
 rejected AS (SELECT s.group_no, count(*) AS rejects FROM sources AS s JOIN rejects AS j ON j.batch = s.batch GROUP BY s.group_no),
-idle AS (SELECT r.group_no, count(*) AS runs FROM weekly_runs AS r JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.usable GROUP BY r.group_no),
+idle AS (SELECT r.group_no, count(*) AS runs FROM weekly_runs AS r JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.graded GROUP BY r.group_no),
 mixed AS (SELECT pair_no, string_agg(setting || ': ' || value, '; ' ORDER BY setting) AS mixed FROM weekly_settings WHERE side = 'b' AND several > 1 AND setting NOT IN ('git_commit', 'git_branch') GROUP BY pair_no)
-SELECT unnest(p.grp), c.runs, coalesce(i.runs, 0) AS runs_without_verdict, c.planned, c.trials, c.graded, c.ungraded, c.ungraded / nullif(c.trials, 0)::DOUBLE AS ungraded_share, c.missing, c.cached, c.errors,
+SELECT unnest(p.grp), c.runs, coalesce(i.runs, 0) AS runs_without_verdict, c.planned, c.trials, c.graded, c.ungraded, c.ungraded / nullif(c.trials, 0)::DOUBLE AS ungraded_share, CASE WHEN c.planned IS NOT NULL THEN c.missing END AS missing, c.cached, c.errors,
 	coalesce(r.rejects, 0) AS rejects, coalesce(m.mixed, 'none') AS mixed_settings
 FROM compare_pairs AS p JOIN weekly_counts AS c ON c.pair_no = p.pair_no AND c.side = 'b'
 LEFT JOIN rejected AS r ON r.group_no = p.pair_no LEFT JOIN idle AS i ON i.group_no = p.pair_no LEFT JOIN mixed AS m ON m.pair_no = p.pair_no
@@ -403,18 +443,26 @@ ORDER BY p.pair_no
 SELECT 'rejects are rows that could not be read in the sources of this week: passhat rejects' AS note FROM quality WHERE rejects > 0 HAVING count(*) > 0
 ORDER BY note
 -- warnings:
-SELECT CASE WHEN label = '' THEN '' ELSE label || ': ' END || text FROM (
+SELECT CASE WHEN any_value(label) = '' THEN '' ELSE string_agg(label, '; ' ORDER BY pair_no) || ': ' END || text FROM (
 	SELECT p.pair_no, p.label, 1 AS part, 'trials of this week counted together differ in ' || s.setting || ': ' || coalesce(s.value, '') AS text FROM weekly_settings AS s JOIN compare_pairs AS p ON p.pair_no = s.pair_no
 	WHERE s.side = 'b' AND s.several > 1 AND s.setting NOT IN ('git_commit', 'git_branch')
 	UNION ALL
-	SELECT pair_no, label, 2, flag FROM "week" WHERE flag <> ''
+	SELECT pair_no, label, 2, replace(flag, 'few informative tasks', 'few informative tasks: fewer than 5 tell the weeks apart, so the interval is rough') FROM "week" WHERE flag <> ''
 	UNION ALL
-	SELECT w.pair_no, w.label, 3, (c.tasks_b - w.common_tasks) || ' of ' || c.tasks_b || ' tasks are not in every run of both weeks and left out of the comparison' FROM "week" AS w JOIN (SELECT pair_no, count(*) AS tasks_b FROM weekly_changes GROUP BY pair_no) AS c ON c.pair_no = w.pair_no
-	WHERE w.common_tasks < c.tasks_b AND w.common_tasks > 0
+	SELECT w.pair_no, w.label, 3, (c.tasks_b - w.common_tasks) || ' of ' || c.tasks_b || ' tasks are not in every run of both weeks and left out of the comparison' FROM "week" AS w
+	JOIN (SELECT p.pair_no, count(DISTINCT {'s': c.suite, 't': c.task_id}) AS tasks_b FROM compare_pairs AS p JOIN weekly_cells AS c ON c.group_no = p.pair_no AND c.monday IN (p.monday, p.then_monday) GROUP BY p.pair_no) AS c ON c.pair_no = w.pair_no
+	WHERE w.common_tasks < c.tasks_b AND w.before <> 'none'
 	UNION ALL
-	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has no verdict at all and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.usable
+	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has ' || r.tasks || ' of the ' || r.week_tasks || ' tasks of its week only and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN compare_pairs AS p ON p.pair_no = r.group_no
+	WHERE r.graded AND NOT r.usable AND r.monday IN (p.monday, p.then_monday)
+	UNION ALL
+	SELECT p.pair_no, any_value(p.label), 5, count(*) || CASE WHEN count(*) = 1 THEN ' run' ELSE ' runs' END || ' of other weeks left out: cut short, with less than nine tenths of the tasks of the week' FROM weekly_runs AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
+	WHERE r.graded AND NOT r.usable AND r.monday < p.monday AND r.monday > p.monday - 7 * $weeks::INTEGER AND r.monday IS DISTINCT FROM p.then_monday GROUP BY p.pair_no
+	UNION ALL
+	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has no verdict at all and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.graded
 ) WHERE pair_no <= 12
-ORDER BY pair_no, part, text
+GROUP BY part, text
+ORDER BY min(pair_no), part, text
 -- foot:
 SELECT line FROM (VALUES
 	(1, 'passhat report flaky SOURCE       which tasks are flaky, surely and maybe'),

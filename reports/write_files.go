@@ -111,7 +111,7 @@ func openSinks(res *Result, outs []Output, opts WriteOptions) (sinks []sink, fil
 			sinks = append(sinks, sink{f, file, name, false})
 		}
 		if f.bare && res.Stamp != nil {
-			file, err := stampFile(out.Path, res.Stamp)
+			file, err := stampFile(out.Path, res)
 			if err != nil {
 				return nil, files, err
 			}
@@ -127,7 +127,22 @@ func sectionPath(path, section string) string {
 	return strings.TrimSuffix(path, ext) + "." + section + ext
 }
 
-func stampFile(path string, st *Stamp) (*outFile, error) {
+// stampFile holds what the form has no place for: the stamp, and the sentences
+// and warnings that belong to the figures.
+func stampFile(path string, res *Result) (*outFile, error) {
+	notes := map[string][]string{}
+	for _, s := range res.Sections {
+		if len(s.Notes) > 0 {
+			notes[s.Name] = s.Notes
+		}
+	}
+	st := struct {
+		*Stamp
+		Head     []string            `json:"head,omitempty"`
+		Notes    map[string][]string `json:"notes,omitempty"`
+		Warnings []string            `json:"warnings"`
+	}{res.Stamp, res.Head, notes, append([]string{}, res.Warnings...)}
+
 	f, err := createFile(path + ".stamp.json")
 	if err != nil {
 		return nil, err
@@ -200,12 +215,15 @@ func newFeed(sections int) *feed {
 	return f
 }
 
-// result is res with rows that come from the feed.
+// result is res with rows that come from the feed; those that are all there every
+// writer reads for itself, as often as it likes.
 func (f *feed) result(res *Result) *Result {
 	r := *res
 	r.Sections = append([]Section(nil), res.Sections...)
 	for i := range r.Sections {
-		r.Sections[i].Rows = f.section(i)
+		if !r.Sections[i].Buffered {
+			r.Sections[i].Rows = f.section(i)
+		}
 	}
 	return &r
 }
@@ -231,6 +249,9 @@ func distribute(res *Result, sinks []sink, feeds []*feed) error {
 	for i := range res.Sections {
 		var to []*feed
 		for j, s := range sinks {
+			if res.Sections[i].Buffered {
+				break
+			}
 			if s.section == res.Sections[i].Name || s.section == "" && (i == 0 || !s.form.single) {
 				to = append(to, feeds[j])
 			}
