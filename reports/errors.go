@@ -2,8 +2,8 @@ package reports
 
 import (
 	"fmt"
-	"sort"
-	"strings"
+
+	"passhat/sql"
 )
 
 // UsageError is a fault in what the user asked for (an unknown report,
@@ -33,44 +33,8 @@ func (e *HeaderError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
 }
 
-// suggest returns " (did you mean …?)" with the candidate nearest to word, or
+// suggest returns " (did you mean …?)" with the candidates nearest to word, or
 // "" when none is near.
 func suggest(word string, candidates []string) string {
-	best, bestDist := "", 3
-	sorted := append([]string(nil), candidates...)
-	sort.Strings(sorted)
-	for _, c := range sorted {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(c)); d < bestDist {
-			best, bestDist = c, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
-}
-
-// editDistance is the Levenshtein distance of a and b in bytes; words longer
-// than 64 bytes are never near.
-func editDistance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur := make([]int, len(b)+1)
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-		}
-		prev = cur
-	}
-	return prev[len(b)]
+	return sql.DidYouMean(sql.Nearest(word, candidates))
 }
