@@ -122,8 +122,12 @@ func (e *encoder) open(g *rowGroup) error {
 		parquet.WithMaxRowGroupLength(maxRowGroup),
 		parquet.WithMaxStatsSize(256),
 	}
+	dict := new(numDict)
+	if e.scratch != nil {
+		dict = &e.dict
+	}
 	for i, c := range g.cols {
-		props = append(props, columnProperties(g, i)...)
+		props = append(props, columnProperties(g, i, dict)...)
 		if c.Type == "JSON" || c.Name == "error_message" {
 			props = append(props, parquet.WithStatsFor(c.Name, false))
 		}

@@ -14,7 +14,7 @@ import (
 
 // columnProperties decides how a column is encoded, from the first row group of
 // its file.
-func columnProperties(g *rowGroup, i int) []parquet.WriterProperty {
+func columnProperties(g *rowGroup, i int, d *numDict) []parquet.WriterProperty {
 	c := g.cols[i]
 	as := func(dict bool, enc parquet.Encoding, codec compress.Compression) []parquet.WriterProperty {
 		return []parquet.WriterProperty{
@@ -33,7 +33,6 @@ func columnProperties(g *rowGroup, i int) []parquet.WriterProperty {
 	case c.Type == "BOOLEAN":
 		return as(false, parquet.Encodings.Plain, packed)
 	}
-	var d numDict
 	switch n, wins := d.gain(&g.nums[i], int(g.rows), c.Type); {
 	case !wins && c.Type == "DOUBLE":
 		// Measured noise does not get smaller, only slower.
@@ -60,8 +59,8 @@ type numSlot struct {
 
 // build numbers values.
 func (d *numDict) build(values []uint64) {
-	if len(d.slots) == 0 || len(d.slots) > 8*len(values)+1024 {
-		d.slots = make([]numSlot, 256)
+	if size := 1 << bits.Len(uint(min(len(values), 1<<14))); len(d.slots) < size || len(d.slots) > 8*len(values)+1024 {
+		d.slots = make([]numSlot, max(size, 256))
 	} else {
 		clear(d.slots)
 	}
@@ -109,6 +108,10 @@ func (d *numDict) gain(c *numColumn, rows int, typ string) (n int, wins bool) {
 		return len(values), true
 	}
 	if typ == "DOUBLE" {
+		const first = 8192
+		if d.build(values[:min(len(values), first)]); len(values) > first && len(values) < 6*first && len(d.dict) > first*9/10 {
+			return len(values), false // so many more values hold too few repeats
+		}
 		d.build(values)
 		n = len(d.dict)
 		return n, 8*n+rows*bits.Len(uint(n))/8 < 8*rows*4/5

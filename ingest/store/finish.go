@@ -130,6 +130,8 @@ func (p *Part) finish() ([]staged, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	rows := p.finishHashes()
+	defer func() { _, _ = rows() }()
 	var out []staged
 	for _, folder := range slices.Sorted(maps.Keys(p.outlets)) {
 		o := p.outlets[folder]
@@ -150,18 +152,31 @@ func (p *Part) finish() ([]staged, error) {
 		}
 		out = append(out, staged{o.staged, f})
 	}
-	if p.hashes != nil {
-		if err := p.writeHashes(); err != nil {
-			return nil, err
-		}
-		f, err := p.hashes.finish()
-		if err != nil {
-			return nil, err
-		}
-		f.Rows, f.Path = p.rows, dirRows
-		out = append(out, staged{p.hashes.f.Name(), f})
+	if p.hashes == nil {
+		return out, nil
 	}
-	return out, nil
+	f, err := rows()
+	if err != nil {
+		return nil, err
+	}
+	f.Rows, f.Path = p.rows, dirRows
+	return append(out, staged{p.hashes.f.Name(), f}), nil
+}
+
+// finishHashes closes the row hashes in the background, so that the disk is not
+// waited for twice, until the function it returns is called.
+func (p *Part) finishHashes() func() (File, error) {
+	var f File
+	var err error
+	var wg sync.WaitGroup
+	if p.hashes != nil {
+		wg.Go(func() {
+			if err = p.writeHashes(); err == nil {
+				f, err = p.hashes.finish()
+			}
+		})
+	}
+	return func() (File, error) { wg.Wait(); return f, err }
 }
 
 func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }

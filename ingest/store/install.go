@@ -26,12 +26,30 @@ func (s *Store) install(files []staged) (err error) {
 		}
 		moved++
 	}
+	return syncDirs(dirs)
+}
+
+// syncDirs makes the names in folders durable. They are synced side by side: a
+// file system writes its journal once for what comes together, and of a small
+// batch the waiting for the disk is the larger part.
+func syncDirs(dirs map[string]bool) error {
+	errs := make(chan error, len(dirs))
 	for dir := range dirs {
-		if err := syncDir(dir); err != nil {
-			return fmt.Errorf("write %s: %w", dir, plain(err))
+		go func() {
+			err := syncDir(dir)
+			if err != nil {
+				err = fmt.Errorf("write %s: %w", dir, plain(err))
+			}
+			errs <- err
+		}()
+	}
+	var first error
+	for range dirs {
+		if err := <-errs; first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }
 
 // makeDirs makes a folder and notes in changed which folders get new names, the
