@@ -55,7 +55,7 @@ func canonical(dst []byte, v Value, depth int) []byte {
 		}
 		var members []member
 		v.eachMember(func(key string, v Value) bool {
-			if !isSecret(normalName(key)) {
+			if !neverStored(normalName(key)) {
 				members = append(members, member{key, v})
 			}
 			return true

@@ -63,3 +63,6 @@ func appendNormal(dst, name []byte) []byte {
 }
 
 func normalName(name string) string { return string(appendNormal(nil, []byte(name))) }
+
+// neverStored also knows the objects of which only sampling settings are taken.
+func neverStored(norm string) bool { return isSecret(norm) || samplingOnly[norm] }

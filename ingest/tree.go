@@ -131,7 +131,7 @@ func (v Value) cleaned(limit int) string {
 // longer than extra takes leaves its length only.
 func (o *jsonObject) keep(key string, v Value) {
 	switch {
-	case v.Kind == Null || isSecret(normalName(key)):
+	case v.Kind == Null || neverStored(normalName(key)):
 	case len(v.Text) > maxExtraValue:
 		o.raw(key+"_bytes", appendJSONInt(nil, int64(len(v.Text))))
 	default:
