@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bufio"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -134,8 +135,11 @@ func writeTableSection(w *bufio.Writer, sec *Section, opts WriteOptions) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, append([]any(nil), row...))
 		total++
+		if opts.Limit > 0 && total > opts.Limit {
+			continue
+		}
+		rows = append(rows, append([]any(nil), row...))
 		if len(rows) == tableSample {
 			if lay == nil {
 				lay = layTable(sec, rows, opts)
@@ -148,11 +152,14 @@ func writeTableSection(w *bufio.Writer, sec *Section, opts WriteOptions) error {
 	}
 	if lay == nil {
 		lay = layTable(sec, rows, opts)
-	} else if len(rows) == 0 {
-		return nil
 	}
-	if err := lay.write(w, rows); err != nil {
-		return err
+	if len(rows) > 0 || total == 0 {
+		if err := lay.write(w, rows); err != nil {
+			return err
+		}
+	}
+	if more := total - opts.Limit; opts.Limit > 0 && more > 0 {
+		w.WriteString(dim(opts, fmt.Sprintf("… %s; --limit 0 shows all, -o FILE.csv writes them", plural(int64(more), "more row"))) + "\n")
 	}
 	if total == 0 {
 		w.WriteString(dim(opts, "(no rows)") + "\n")

@@ -23,6 +23,9 @@ type WriteOptions struct {
 	Decimals int
 	// Trim makes the form table show no more decimals than a column needs.
 	Trim bool
+	// Limit is how many rows of a section the form table shows; how many more there
+	// are stands below. 0 is all.
+	Limit int
 	// AllColumns makes the form table show the columns marked Wide too.
 	AllColumns bool
 	// Section picks one section by name; "" is all of them, or the first

@@ -413,3 +413,34 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("FormOf(X.XLSX) = %q, %v", f, err)
 	}
 }
+
+// On a terminal a long table ends with how many rows more there are; elsewhere
+// it has all.
+func TestTableLimit(t *testing.T) {
+	long := func() *reports.Result {
+		var rows [][]any
+		for i := range 5000 {
+			rows = append(rows, []any{fmt.Sprint("task-", i)})
+		}
+		return &reports.Result{Name: "r", Sections: []reports.Section{{Name: "s", Columns: []reports.Column{{Name: "task_id", Type: "VARCHAR"}}, Rows: rowsOf(rows...)}}}
+	}
+	for _, tt := range []struct {
+		limit, lines int
+		last         string
+	}{
+		{0, 5002, "task-4999"}, {200, 203, "… 4800 more rows; --limit 0 shows all, -o FILE.csv writes them"}, {4999, 5002, "… 1 more row; --limit 0 shows all, -o FILE.csv writes them"},
+		{5000, 5002, "task-4999"}, {2000, 2003, "… 3000 more rows; --limit 0 shows all, -o FILE.csv writes them"},
+	} {
+		var b bytes.Buffer
+		if err := reports.Write(&b, "table", long(), reports.WriteOptions{Limit: tt.limit}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+		if len(lines) != tt.lines || lines[len(lines)-1] != tt.last {
+			t.Errorf("limit %d: %d lines, the last %q; want %d and %q", tt.limit, len(lines), lines[len(lines)-1], tt.lines, tt.last)
+		}
+		if b.Reset(); reports.Write(&b, "csv", long(), reports.WriteOptions{Limit: tt.limit}) != nil || strings.Count(b.String(), "\n") != 5001 {
+			t.Errorf("limit %d: csv has %d lines, want all", tt.limit, strings.Count(b.String(), "\n"))
+		}
+	}
+}

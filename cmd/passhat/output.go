@@ -19,7 +19,11 @@ type outputFlags struct {
 	section string
 	csvSafe bool
 	all     bool
+	limit   int
 }
+
+// terminalRows is how many rows of a section a terminal gets unasked.
+const terminalRows = 200
 
 func (o *outputFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -28,6 +32,7 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.section, "section", "", "only the section of this name")
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "in csv put a ' before text that a spreadsheet would run as a formula")
 	f.BoolVar(&o.all, "all-columns", false, "in table show the columns too that the terminal leaves out")
+	f.IntVar(&o.limit, "limit", -1, "rows of a section that the form table shows, 0 for all (default 200 on a terminal, else all)")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(reports.Forms(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -135,7 +140,13 @@ func realPath(path string) (string, error) {
 // print writes a result to the outputs. Results of ad-hoc SQL show six
 // decimals at most, those of reports four.
 func (o *outputFlags) print(a *app, res *reports.Result, outs []reports.Output) error {
-	opts := reports.WriteOptions{Section: o.section, CSVSafe: o.csvSafe, AllColumns: o.all}
+	opts := reports.WriteOptions{Section: o.section, CSVSafe: o.csvSafe, AllColumns: o.all, Limit: o.limit}
+	if o.limit < 0 {
+		opts.Limit = 0
+		if terminal(a.stdout) != nil {
+			opts.Limit = terminalRows
+		}
+	}
 	opts.Width, opts.Color = a.look()
 	if w := a.words(); w != nil {
 		opts.Messages = w
