@@ -71,7 +71,7 @@ func (o *output) open() error {
 	if info, err := o.file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return usagef("the log %s is no ordinary file; a run is appended to one", o.path)
 	}
-	if !lockFile(o.file) {
+	if !waitLock(o.file) {
 		return usagef("the log %s is being written by another passhat run", o.path)
 	}
 	tail, err := o.read()
@@ -89,6 +89,18 @@ func (o *output) open() error {
 	return nil
 }
 
+// waitLock tries for a while: a call that was killed just now may have left a
+// process behind that has the lock until it has become the trial's command.
+func waitLock(f *os.File) bool {
+	for range 40 {
+		if lockFile(f) {
+			return true
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	return false
+}
+
 // ready makes the log fit to be written to.
 func (o *output) ready() error {
 	if o.file == nil {
@@ -100,7 +112,7 @@ func (o *output) ready() error {
 			return usagef("make the log %s: %v", o.path, plain(err))
 		}
 		o.file = f
-		if !lockFile(f) {
+		if !waitLock(f) {
 			return usagef("the log %s is being written by another passhat run", o.path)
 		}
 	}

@@ -3,8 +3,11 @@ package runner
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -13,7 +16,7 @@ import (
 // report is what a trial says of itself on the last line of stdout, checked.
 type report struct {
 	passed    *bool
-	ungraded  bool // passed is null
+	ungraded  bool // passed is null, or can't be read
 	errorText string
 	columns   map[string]any // columns of trials by name
 	extra     map[string]any
@@ -74,18 +77,31 @@ func object(raw json.RawMessage) (any, bool) {
 	return withoutSecrets(v), true
 }
 
+// looksLikeReport matches how a JSON object begins, also as the only or first
+// member of an array.
+var looksLikeReport = regexp.MustCompile(`^\[?\s*\{\s*"[A-Za-z_]`)
+
 // parseReport reads the last line; ok is false where it is no report but a line
-// like any other.
+// like any other. A line that begins like one and can't be read is a report
+// that says nothing certain: the trial is ungraded, not passed.
 func parseReport(line []byte) (r report, ok bool) {
-	line = bytes.TrimSpace(line)
-	if len(line) == 0 || line[0] != '{' {
-		return r, false
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(line, &fields) != nil {
-		return r, false
-	}
+	line = bytes.TrimSpace(bytes.TrimPrefix(colour.ReplaceAll(line, nil), []byte("\ufeff")))
 	r.columns, r.extra = map[string]any{}, map[string]any{}
+	if !looksLikeReport.Match(line) {
+		if s := string(line); s == "}" || s == "}]" {
+			r.fault("the last line", line, "a report on one line; the exit code decides")
+			return r, true
+		}
+		if string(line) != "{}" {
+			return r, false
+		}
+	}
+	fields, twice, err := objectOf(pythonNumbers(line))
+	if err != nil {
+		r.ungraded = true
+		r.fault("the last line", line, "JSON, as it begins like a report")
+		return r, true
+	}
 	names := make([]string, 0, len(fields))
 	for name := range fields {
 		names = append(names, name)
@@ -94,8 +110,61 @@ func parseReport(line []byte) (r report, ok bool) {
 	for _, name := range names {
 		ok = r.field(name, fields[name]) || ok
 	}
+	if twice["passed"] {
+		r.passed, r.ungraded = nil, true
+		r.fault("passed", []byte("there twice"), "once")
+	}
+	if r.passed == nil && !r.ungraded && r.errorText != "" {
+		failed := false // it says so itself, whatever its exit code
+		r.passed = &failed
+	}
 	return r, ok
 }
+
+// colour is what terminals take for colours and the like.
+var colour = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+
+// objectOf splits an object into its fields and says which keys it had twice.
+func objectOf(text []byte) (fields map[string]json.RawMessage, twice map[string]bool, err error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	fields, twice = map[string]json.RawMessage{}, map[string]bool{}
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, nil, errors.New("no object")
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, nil, err
+		}
+		name, _ := key.(string)
+		_, twice[name] = fields[name]
+		fields[name] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("more after the object")
+	}
+	return fields, twice, nil
+}
+
+// pythonNumbers replaces NaN and Infinity, which Python writes, by null.
+func pythonNumbers(text []byte) []byte {
+	return outside.ReplaceAllFunc(text, func(m []byte) []byte {
+		if m[0] == '"' {
+			return m
+		}
+		return []byte("null")
+	})
+}
+
+// outside matches strings, so that what is in them is left alone, and the words.
+var outside = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity\b|\bNaN\b`)
 
 // field takes one field and says whether it is one of a report.
 func (r *report) field(name string, raw json.RawMessage) bool {
@@ -107,9 +176,16 @@ func (r *report) field(name string, raw json.RawMessage) bool {
 			b := v.(bool)
 			r.passed = &b
 		} else if !null {
+			r.ungraded = true
 			r.fault(name, raw, "true, false or null")
 		}
 		return true
+	case "success", "ok", "resolved":
+		if v, isBool := truth(raw); isBool && r.passed == nil && !r.ungraded {
+			b := v.(bool)
+			r.passed = &b // passed, which comes before these, wins
+			return true
+		}
 	case "error", "error_message":
 		if v, ok := text(raw); ok {
 			r.errorText = v.(string)

@@ -96,9 +96,9 @@ func TestVerdicts(t *testing.T) {
 		{"a report cannot undo the exit code", `echo '{"passed":true,"error_type":"tool","error":"lost"}'; exit 1`,
 			map[string]any{"passed": false, "error_type": "tool", "error_message": "exit code 1: lost"}},
 		{"values that are none", `echo '{"score":"high","cost":-1,"turns":1.5,"passed":"yes","tool_calls":7}'`,
-			map[string]any{"passed": true, "score": nil, "cost_usd": nil, "turns": nil, "tool_calls": 7.0}},
+			map[string]any{"passed": nil, "error_type": "grader", "score": nil, "cost_usd": nil, "turns": nil, "tool_calls": 7.0}},
 		{"JSON that is no report", `echo '{"answer":42}'`, map[string]any{"passed": true, "answer": nil}},
-		{"half a report", `echo '{"score":0.5'`, map[string]any{"passed": true, "score": nil}},
+		{"half a report", `echo '{"score":0.5'`, map[string]any{"passed": nil, "error_type": "grader", "score": nil}},
 		{"a very long line", `head -c 3000000 /dev/zero | tr '\0' x; echo; echo '{"score":0.5}'`, map[string]any{"passed": true, "score": 0.5}},
 		{"a very long last line", `printf '{"score":0.5,"x":"'; head -c 3000000 /dev/zero | tr '\0' x; echo '"}'`, map[string]any{"passed": true, "score": nil}},
 		{"its own columns", `echo '{"passed":true,"task_id":"other","run_id":"other","suite":"x","config":{},"planned_trials":99,"trial":7}'`,
@@ -136,7 +136,7 @@ printf '{"passed":true,"heard":"%s","at":"%s"}' "$(cat heard)" "$(pwd)"
 		t.Fatalf("%v, %d rows", err, len(rows))
 	}
 	// The script quotes nothing, so its report is no JSON where a prompt has quotes.
-	if rows[0]["passed"] != true || rows[0]["planned_trials"] != 4.0 || rows[0]["variant"] != "s 1" {
+	if rows[0]["passed"] != nil || rows[0]["planned_trials"] != 4.0 || rows[0]["variant"] != "s 1" {
 		t.Errorf("trial %v", rows[0])
 	}
 	s = spec(t, script(t, `read p; echo "{\"passed\":true,\"heard\":\"$p|$1|$PASSHAT_PROMPT|$PASSHAT_TASK_ID|$PASSHAT_VARIANT|$PASSHAT_STATE|$PASSHAT_TRIAL|$PASSHAT_SEED|$PASSHAT_TRIAL_SEED|$PASSHAT_SUITE|$PASSHAT_RUN_ID\",\"at\":\"$(pwd)\"}"`),

@@ -72,6 +72,10 @@ func (r *Run) trial(ctx context.Context, j job) (o outcome, err error) {
 		endGroup(cmd, true)
 	}
 	o.took = time.Since(begin)
+	held := errors.Is(err, exec.ErrWaitDelay) && !ended.Load()
+	if held {
+		o.took -= cmd.WaitDelay
+	}
 	h.end()
 	if log != nil {
 		o.log = file.Name()
@@ -88,6 +92,9 @@ func (r *Run) trial(ctx context.Context, j job) (o outcome, err error) {
 		return o, fmt.Errorf("start %s: %w", r.spec.Command[0], plainExec(err))
 	}
 	o.judge(r, cmd, h, late)
+	if held {
+		o.report.faults = append(o.report.faults, "a process that it left behind held its output open: ended")
+	}
 	return o, nil
 }
 
@@ -187,6 +194,10 @@ func (o *outcome) judge(r *Run, cmd *exec.Cmd, h *heard, late bool) {
 			o.passed = o.report.passed
 		} else if o.report.ungraded {
 			o.passed = nil
+			if len(o.report.faults) > 0 {
+				o.errorType, o.errorMessage = "grader", cutText("its report can't be read: "+strings.Join(o.report.faults, "; "), 2000)
+				return
+			}
 		}
 		o.errorType, o.errorMessage = kind, o.report.errorText
 		if kind == "" && o.errorMessage != "" {

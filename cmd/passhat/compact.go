@@ -14,6 +14,9 @@ func (a *app) compactCommand() *cobra.Command {
 		Short: "merge small files of the store; readers and writers may go on meanwhile",
 		Args:  maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.wantStore("compact"); err != nil {
+				return err
+			}
 			st, err := store.Open(a.storeDir)
 			if err != nil {
 				return err

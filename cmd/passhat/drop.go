@@ -55,7 +55,7 @@ func (a *app) drop(cmd *cobra.Command, st *store.Store, req store.DropRequest) e
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound) && name != "":
-		return fmt.Errorf("drop: no source %s in the store %s; passhat sources lists them", name, st.Dir())
+		return fmt.Errorf("drop: no source %s in the store %s; passhat sources lists them; a run is dropped by --run", name, st.Dir())
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("drop: no run %q in the store %s; passhat runs lists them", req.Run, st.Dir())
 	case err != nil:

@@ -40,7 +40,8 @@ Each trial runs in an empty folder of its own. The prompt stands on stdin, in $P
 arguments; $PASSHAT_TASK_ID, _VARIANT, _STATE, _TRIAL, _SEED, _TRIAL_SEED, _SUITE, _RUN_ID, _TASK (the task's line) and
 _DIR (where passhat was called; {dir} in arguments) tell the rest. Exit code 0 is a pass; any other, or no end within
 --timeout, a failure. A JSON object on the last line of stdout may give passed, score, cost_usd, input_tokens,
-output_tokens, turns, tool_calls, error and other columns.
+output_tokens, turns, tool_calls, error and other columns. A line that begins like one and can't be read leaves its trial
+ungraded, and an error without passed is a failure.
 
 The same command again goes on where the last one stopped: what is in LOG is done, failures too.`,
 		Example: `  passhat run --tasks tasks.jsonl -k 8 -o trials.jsonl --set model=small-1 -- ./agent {prompt}

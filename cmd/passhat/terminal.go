@@ -74,6 +74,8 @@ func (p *progress) update(u ingest.Progress) {
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionFullWidth(),
 			progressbar.OptionClearOnFinish(),
+			// The library's own ticker would draw on after done, over all that follows.
+			progressbar.OptionSetSpinnerChangeInterval(0),
 		)
 	}
 	if u.Total > 0 {
