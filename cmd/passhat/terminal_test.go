@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +35,43 @@ func TestProgress(t *testing.T) {
 	p.update(ingest.Progress{Done: 9, Total: 10})
 	if out.Len() != n {
 		t.Errorf("a bar after the end: %q", out.String()[n:])
+	}
+}
+
+// lockedBuffer is written to by whatever draws.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Len()
+}
+
+// Nothing is drawn once the work is over: a shell goes on with a prompt.
+func TestSpinnerEnds(t *testing.T) {
+	var out lockedBuffer
+	p := &progress{out: &out, start: time.Now().Add(-2 * barAfter)}
+	p.spin("query")
+	for deadline := time.Now().Add(10 * time.Second); out.Len() == 0 && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.done()
+	n := out.Len()
+	if n == 0 {
+		t.Fatal("no spinner")
+	}
+	time.Sleep(barAfter / 2)
+	if out.Len() != n {
+		t.Errorf("%d bytes after the end", out.Len()-n)
 	}
 }
 
