@@ -150,7 +150,7 @@ func (s *sides) readFile(ctx context.Context, path string) ([]reports.RunRef, er
 	if runs := s.known(snap); runs != nil {
 		return runs, nil
 	}
-	if names := s.clashes(snap); len(names) > 0 {
+	if names := s.clashes(snap); len(names) > 0 && len(runsOf(snap.Batches())) > len(names) { // the others keep their names
 		opts.Renames = map[string]string{}
 		for _, name := range names {
 			opts.Renames[name] = fmt.Sprintf("%s@%d", name, len(s.files))
