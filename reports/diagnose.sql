@@ -10,6 +10,7 @@
 -- transcript and check the grader first, before blaming the agent.
 -- param: k     attempts asked about; the largest one is used, at least 2 for a diagnosis
 -- param: conf  level of the tests
+-- param: policy  under exclude ungraded trials leave the history too
 -- param: top   how many tasks to show, 0 for all
 -- table: diagnose_tasks
 WITH task AS (
@@ -22,10 +23,10 @@ began AS (SELECT group_no, min(run_at) AS run_at FROM task GROUP BY group_no),
 -- Earlier runs of the group's own model, agent and effort.
 setting AS (SELECT DISTINCT group_no, model, agent, effort FROM selected),
 past AS (
-	SELECT b.group_no, h.suite, h.task_id, sum(h.n)::BIGINT AS n, sum(h.c)::BIGINT AS c, count(DISTINCT h.run_id) AS runs
+	SELECT b.group_no, h.suite, h.task_id, sum(CASE $policy::VARCHAR WHEN 'exclude' THEN h.n - h.ungraded ELSE h.n END)::BIGINT AS n, sum(h.c)::BIGINT AS c, count(DISTINCT h.run_id) AS runs
 	FROM began AS b JOIN setting AS s ON s.group_no = b.group_no
 	JOIN task_runs AS h ON h.run_at < b.run_at AND h.model IS NOT DISTINCT FROM s.model AND h.agent IS NOT DISTINCT FROM s.agent AND h.effort IS NOT DISTINCT FROM s.effort
-	WHERE h.n > 0 GROUP BY b.group_no, h.suite, h.task_id
+	WHERE CASE $policy::VARCHAR WHEN 'exclude' THEN h.n - h.ungraded ELSE h.n END > 0 GROUP BY b.group_no, h.suite, h.task_id
 ),
 tested AS (
 	SELECT t.*, p.n AS past_n, p.c AS past_c, p.runs AS past_runs, fisher_exact_p(t.c, t.n, p.c, p.n) AS p
@@ -95,7 +96,7 @@ WHERE $top::BIGINT = 0 OR t.place <= $top::BIGINT
 ORDER BY t.place
 -- notes:
 SELECT note FROM (
-	SELECT 1 AS place, 'past_n and past_c: all earlier runs of the same model, agent and effort; p_adjusted: Fisher''s exact test against them, adjusted over the tasks (false discovery rate)' AS note FROM diagnose_tasks WHERE past_n > 0 HAVING count(*) > 0
+	SELECT 1 AS place, 'past_n and past_c: all earlier runs of the same model, agent and effort that are in the store, whatever --where chooses; p_adjusted: Fisher''s exact test against them, adjusted over the tasks (false discovery rate)' AS note FROM diagnose_tasks WHERE past_n > 0 HAVING count(*) > 0
 	UNION ALL
 	SELECT 2, 'there are no earlier runs of this configuration to compare with: a regression cannot be told from a task that never worked' FROM diagnose_tasks HAVING count(*) > 0 AND count(past_n) = 0
 ) ORDER BY place, note

@@ -327,7 +327,7 @@ func (g *gate) prepare(ctx context.Context) error {
 
 // onlyNew narrows a condition to the runs that are judged.
 func (g *gate) onlyNew(where string) string {
-	cond := strings.ReplaceAll(anyRun(refs(g.rep.New.Runs)), "@.", "")
+	cond := strings.ReplaceAll(anyRun(refs(g.rep.New.Runs)), sideAlias, "")
 	if strings.TrimSpace(where) == "" {
 		return cond
 	}

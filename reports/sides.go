@@ -25,7 +25,11 @@ type side struct {
 	cond  string // condition on a relation that has the columns of trials, under the alias @
 }
 
-func (s side) on(alias string) string { return strings.ReplaceAll(s.cond, "@.", alias+".") }
+func (s side) on(alias string) string { return strings.ReplaceAll(s.cond, sideAlias, alias+".") }
+
+// sideAlias stands for the relation in the condition of a side. No value, key or
+// name of a run can hold it: text of SQL has no such character.
+const sideAlias = "\x00."
 
 // makeSides turns Old and New into a grouping column that tells them apart, and
 // narrows the filter to them.
@@ -75,7 +79,7 @@ func (sel *selection) resolveSide(ctx context.Context, d *db, s side) (side, err
 		return s, err
 	}
 	if len(named) > 0 {
-		s.cond = "@.run_id = " + quoteText(text)
+		s.cond = sideAlias + "run_id = " + quoteText(text)
 		s.shown = "run " + text
 		return s, nil
 	}
@@ -115,9 +119,10 @@ func (sel *selection) sideCondition(ctx context.Context, d *db, flag, column, va
 	if !cols[0].rollup {
 		sel.rollup = false
 	}
-	expr := strings.ReplaceAll(cols[0].expr, "t.", "@.")
+	// Once only: the key of extra that follows may hold the same letters.
+	expr := strings.Replace(cols[0].expr, "t.", sideAlias, 1)
 	if strings.HasPrefix(cols[0].expr, "t.") {
-		expr = "@." + cols[0].expr[2:]
+		expr = sideAlias + cols[0].expr[2:]
 	}
 	return "(" + expr + ")::VARCHAR IS NOT DISTINCT FROM " + quoteText(strings.TrimSpace(value)), nil
 }
@@ -152,11 +157,11 @@ func (sel *selection) lastRun(ctx context.Context, d *db, s side, m []string) (s
 	}
 	rows = slices.DeleteFunc(rows, func(r []any) bool { return r[0] != rows[0][0] })
 	if back >= len(rows) {
-		return s, fmt.Errorf("%s %s: there are only %s to choose from%s", s.name, s.asked, plural(int64(len(rows)), "run"),
+		return s, fmt.Errorf("%s %s: %s %s to choose from%s", s.name, s.asked, map[bool]string{true: "there is only", false: "there are only"}[len(rows) == 1], plural(int64(len(rows)), "run"),
 			map[bool]string{true: " of suite " + firstText(rows)}[len(rows) > 0])
 	}
 	row := record(rows[back])
-	s.cond = "@.suite IS NOT DISTINCT FROM " + textOrNull(row[0]) + " AND @.run_id IS NOT DISTINCT FROM " + textOrNull(row[1])
+	s.cond = sideAlias + "suite IS NOT DISTINCT FROM " + textOrNull(row[0]) + " AND " + sideAlias + "run_id IS NOT DISTINCT FROM " + textOrNull(row[1])
 	s.shown = fmt.Sprintf("run %s of %s", row.text(1), row.text(2))
 	return s, nil
 }
@@ -167,7 +172,7 @@ func firstText(rows [][]any) string { return record(rows[0]).text(0) }
 func anyRun(runs []RunRef) string {
 	var any []string
 	for _, r := range runs {
-		any = append(any, "(@.suite IS NOT DISTINCT FROM "+nullIfEmpty(r.Suite)+" AND @.run_id IS NOT DISTINCT FROM "+nullIfEmpty(r.RunID)+")")
+		any = append(any, "("+sideAlias+"suite IS NOT DISTINCT FROM "+nullIfEmpty(r.Suite)+" AND "+sideAlias+"run_id IS NOT DISTINCT FROM "+nullIfEmpty(r.RunID)+")")
 	}
 	if len(any) == 0 {
 		return ""
