@@ -357,7 +357,7 @@ func TestNewReportRuns(t *testing.T) {
 func TestShowSQL(t *testing.T) {
 	s := small(t)
 	res := run(t, s, "passk", "show-sql=true")
-	if !slices.ContainsFunc(res.SQL, func(q string) bool { return strings.Contains(q, "selected_task_runs AS") }) {
+	if !slices.ContainsFunc(res.SQL, func(q string) bool { return strings.Contains(q, "selected_kinds AS") }) {
 		t.Errorf("the statements do not show how the counts are made: %q", res.SQL)
 	}
 }
