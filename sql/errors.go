@@ -97,8 +97,16 @@ func clean(err error, text string, shift int) error {
 		msg = msg[:m[0]] + "\n" + msg[m[1]:]
 	}
 	out.Message = plainMessage(msg)
+	if damagedFile.MatchString(msg) {
+		out.Message += "; a file of the store is missing or damaged: passhat verify names it"
+	}
 	return out
 }
+
+// damagedFile matches what DuckDB says of a Parquet file of the store that is
+// not as it was written.
+var damagedFile = regexp.MustCompile(`(?is)(magic bytes|no files found that match|too small to be a parquet|invalid (thrift|footer)|corrupt|decompress|don't know what type)` +
+	`.*(trials/suite=|task_runs/[0-9]|labels/[0-9]|prices/[0-9])|(trials/suite=|task_runs/[0-9]|labels/[0-9]|prices/[0-9]).*(magic bytes|too small to be a parquet|corrupt)`)
 
 // place finds the line and column that DuckDB's snippet and caret point to.
 // DuckDB cuts long lines at both ends, so the snippet is looked up in the text.
