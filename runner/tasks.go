@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -128,6 +130,9 @@ func parseTask(line []byte) (Task, error) {
 	if err := json.Unmarshal(line, &in); err != nil {
 		return Task{}, errors.New(jsonFault(err))
 	}
+	if err := misspelt(line); err != nil {
+		return Task{}, err
+	}
 	id := in.TaskID
 	if id == nil {
 		id = in.ID
@@ -163,6 +168,30 @@ func parseTask(line []byte) (Task, error) {
 		}
 	}
 	return t, nil
+}
+
+// taskKeys are the keys of a task that have a meaning here; others are the
+// command's own.
+var taskKeys = []string{"task_id", "prompt", "rephrasings", "states", "shape", "risk"}
+
+// misspelt refuses a key that is one of ours but for its case, its plural or
+// what stands between its words: its task would silently run without it.
+func misspelt(line []byte) error {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(line, &keys); err != nil {
+		return errors.New(jsonFault(err))
+	}
+	norm := func(s string) string {
+		return strings.TrimSuffix(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s)), "s")
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		for _, known := range taskKeys {
+			if _, there := keys[known]; key != known && !there && norm(key) == norm(known) {
+				return fmt.Errorf("it has a key %q; want %q", key, known)
+			}
+		}
+	}
+	return nil
 }
 
 // hasNUL looks for an escaped NUL; a bare one is no JSON.

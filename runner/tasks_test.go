@@ -57,6 +57,9 @@ func TestTasks(t *testing.T) {
 func TestTasksRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                "it has no task",
+		`{"task_id":"x","prompts":"a"}`:   `it has a key "prompts"; want "prompt"`,
+		`{"task-id":"x","prompt":"a"}`:    `it has a key "task-id"; want "task_id"`,
+		`{"id":"x","rephrasing":["a"]}`:   `it has a key "rephrasing"; want "rephrasings"`,
 		"[1]":                             "line 1: it is a array; want a JSON object",
 		"\n{\"task_id\":\"a\"}\n{x}":      "line 3: it is no JSON object",
 		`{"prompt":"x"}`:                  "line 1: it has no task_id",

@@ -195,7 +195,20 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return usagef("unknown flag %s of %s%s; see %s --help", flag, cmd.CommandPath(), hint, cmd.CommandPath())
 	}
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		f := bad.GetFlag()
+		if want, ok := wanted[f.Value.Type()]; ok {
+			return usagef("%s: --%s %q; want %s", name(cmd), f.Name, bad.GetValue(), want)
+		}
+	}
 	return usagef("%s: %s", name(cmd), strings.TrimSpace(err.Error()))
+}
+
+// wanted says what the values of a flag are, by its type.
+var wanted = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0 on", "float64": "a number",
+	"bool": "true or false", "duration": "a time such as 90s, 5m or 2h",
 }
 
 // name is a command without the program's name before it, which stands before
