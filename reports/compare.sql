@@ -221,7 +221,7 @@ SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS
 	tk.pop_lower AS pop_lower, tk.pop_upper AS pop_upper, tk.mde, tk.df, tk.informative,
 	CASE tk.basis WHEN 'runs' THEN 'spread between runs, Welch t' WHEN 'prediction' THEN 'one run against the spread of the others'
 		WHEN 'these runs' THEN 'noise of trials, within these runs' WHEN 'trials' THEN 'noise of trials' END AS basis,
-	concat_ws('; ', tk.flag, tk.pop_flag) AS flag
+	CASE WHEN contains('; ' || tk.flag || '; ', '; ' || tk.pop_flag || '; ') THEN tk.flag ELSE concat_ws('; ', tk.flag, tk.pop_flag) END AS flag
 FROM made AS m
 JOIN verdict AS v ON v.pair_no = m.pair_no
 LEFT JOIN test AS t1 ON t1.pair_no = m.pair_no AND t1.kk = 1

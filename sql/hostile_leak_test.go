@@ -23,10 +23,10 @@ func handles() int {
 // TestSessionsLeaveNothing opens and closes sessions, of which some are refused,
 // fail or are cancelled, and wants no goroutine, handle or folder more.
 func TestSessionsLeaveNothing(t *testing.T) {
-	temp := t.TempDir()
+	temp, elsewhere := t.TempDir(), t.TempDir()
 	use := func(i int) {
 		s := open(t, nil, sql.Config{Locked: i%2 == 0, TempDir: temp})
-		for _, text := range []string{"SELECT 1", "SELECT nosuch", "COPY (SELECT 1) TO 'x'", "SELECT 1; SELECT 2", "SELECT error('x')"} {
+		for _, text := range []string{"SELECT 1", "SELECT nosuch", "COPY (SELECT 1) TO " + sql.Literal(filepath.Join(elsewhere, "x")), "SELECT 1; SELECT 2", "SELECT error('x')"} {
 			if rows, err := s.Query(context.Background(), text, nil); err == nil {
 				for rows.Next() {
 				}
