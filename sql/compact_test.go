@@ -67,7 +67,8 @@ func TestCompactionChangesNothing(t *testing.T) {
 			"SELECT suite, run_id, task_id, trial, passed, model FROM trials ORDER BY ALL",
 			"SELECT suite, run_id, task_id, model, n, c, ungraded FROM task_runs ORDER BY ALL",
 			"SELECT run_id, tasks, trials, mean FROM runs ORDER BY ALL",
-			`SELECT source, "rows", duplicates FROM sources ORDER BY ALL`,
+			// Not its rows: compaction purges those of dropped runs.
+			"SELECT source, format, kind FROM sources ORDER BY ALL",
 		} {
 			if diff := cmp.Diff(all(t, a, text, nil), all(t, b, text, nil)); diff != "" {
 				t.Fatalf("step %d: %s (-plain +compacted):\n%s", step, text, diff)
