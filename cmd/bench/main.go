@@ -9,6 +9,7 @@
 //	go run ./cmd/bench all                  # the table of docs/performance.md; --trials 1e6 for a small one
 //	go run ./cmd/bench kill --kills 1000
 //	go run ./cmd/bench torture --minutes 10 # crash, starve, crowd and deceive it
+//	go run ./cmd/bench fuzz --minutes 10    # every fuzz test of the project
 //	go run ./cmd/bench coverage             # the tables of docs/statistics.md
 package main
 
@@ -80,7 +81,7 @@ func main() {
 	flags.IntVar(&b.rounds, "rounds", 5, "times each side is measured")
 	flags.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.StringVar(&b.dir, "dir", "", "where to work (default: a folder in the system's temporary directory)")
-	root.AddCommand(b.historyCommand(), b.yearsCommand(), b.ingestCommand(), b.reportCommand(), b.allCommand(), b.killCommand(), childCommand(), b.tortureCommand(), underCommand(), coverageCommand())
+	root.AddCommand(b.historyCommand(), b.yearsCommand(), b.ingestCommand(), b.reportCommand(), b.allCommand(), b.killCommand(), childCommand(), b.tortureCommand(), b.fuzzCommand(), underCommand(), coverageCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
