@@ -58,6 +58,8 @@ func stopped(ctx context.Context, limit time.Duration) error {
 			Message: fmt.Sprintf("the statement was stopped: it ran longer than the time limit of %s", limit),
 			cause:   context.DeadlineExceeded,
 		}
+	case errors.Is(err, errMemory):
+		return tooLarge()
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Message: "the statement was stopped: its time was up", cause: err}
 	}

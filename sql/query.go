@@ -37,6 +37,9 @@ func (s *Session) query(ctx context.Context, text string, params map[string]any,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ctx, unwatch := watchMemory(ctx, s.ceiling(ctx))
+	halt := stop
+	stop = func() { unwatch(); halt() }
 	rows, err := s.run(ctx, body, params, guarded)
 	if err != nil {
 		defer stop()
