@@ -51,10 +51,10 @@ type Session struct {
 	mu      sync.Mutex
 	locked  bool
 	refused map[string]bool // functions that strangers may not call
+	room    int64           // by how much a statement may make the process grow; 0: not asked yet, -1: no limit
 }
 
 // Open makes a session over snap, which the caller closes after the session. A
-	room    int64           // by how much a statement may make the process grow; 0: not asked yet, -1: no limit
 // nil snap is an empty store.
 func Open(ctx context.Context, snap *store.Snapshot, cfg Config) (*Session, error) {
 	s := &Session{snap: snap, have: contentOf(snap), cfg: cfg}
