@@ -194,7 +194,7 @@ func (st *state) count() int {
 // keep their files, batches that ended since are left out by readers.
 func (c *compaction) record(st *state) *Record {
 	r := &Record{
-		Version: recordVersion, Kind: KindCompact, Number: st.number + 1, Batch: compactPrefix + c.id[strings.LastIndexByte(c.id, '-')+1:],
+		Version: compactVersion, Kind: KindCompact, Number: st.number + 1, Batch: compactPrefix + c.id[strings.LastIndexByte(c.id, '-')+1:],
 		IngestedAt: c.now, Passhat: c.passhat,
 	}
 	moved := c.moves()
@@ -203,6 +203,7 @@ func (c *compaction) record(st *state) *Record {
 			continue
 		}
 		r.Standing = append(r.Standing, moved.apply(old, c.merged.masks[old.Batch]))
+		r.Version = max(r.Version, old.Version)
 		for key := range st.masks[old.Batch] {
 			r.Masks = append(r.Masks, Mask{old.Batch, key})
 		}

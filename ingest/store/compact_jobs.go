@@ -42,7 +42,7 @@ func jobs(st *state, id string) []*job {
 			if cur != nil && (cur.files() > 1 || cur.inputs[0].dead) {
 				name := fmt.Sprintf("%s-%d", id, len(out))
 				cur.staged = name
-				cur.out.Path = path.Join(group.folder, name+group.kind.ext())
+				cur.out.Path = path.Join(group.folder, name+group.kind.ext(cur.inputs[0].path))
 				out = append(out, cur)
 			}
 			cur, size = nil, 0
@@ -72,9 +72,9 @@ func (j *job) files() int {
 	return len(paths)
 }
 
-func (k sharedKind) ext() string {
+func (k sharedKind) ext(like string) string {
 	if k == sharedRows {
-		return ".rows"
+		return path.Ext(like) // prints go to prints, hashes to hashes
 	}
 	return ".parquet"
 }
@@ -117,7 +117,10 @@ type grouping struct {
 func (g *grouping) add(kind sharedKind, folder string, f File, r *Record) {
 	in := &input{path: f.Path, rows: f.Rows, bytes: f.Bytes, number: r.Number}
 	if kind == sharedRows {
-		in.batch, in.skip, in.bytes = r.Batch, f.Skip, 16*f.Rows
+		in.batch, in.skip, in.bytes = r.Batch, f.Skip, 4*f.Rows
+		if path.Ext(f.Path) == extHashes {
+			in.bytes = 16 * f.Rows
+		}
 	}
 	size := f.Bytes
 	if f.Moved {
@@ -138,6 +141,9 @@ func (g *grouping) add(kind sharedKind, folder string, f File, r *Record) {
 		return
 	}
 	key := string(kind) + "/" + folder
+	if kind == sharedRows {
+		key += path.Ext(f.Path)
+	}
 	if g.by[key] == nil {
 		g.by[key] = &group{kind: kind, folder: folder}
 		g.list = append(g.list, g.by[key])

@@ -117,7 +117,8 @@ func (b *Batch) fill(ctx context.Context, t *hashTable, pass, passes int64) erro
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		err := p.ids.each(func(e idEntry) {
+		err := p.ids.each(func(b []byte) {
+			e := decodeID(b)
 			if passOf(e.hash, passes) != pass {
 				return
 			}

@@ -7,13 +7,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
 )
 
@@ -65,143 +59,123 @@ func checksum(h *xxh3.Hasher) string {
 	return fmt.Sprintf("xxh3:%x", sum[:])
 }
 
-// encoder writes row groups to one Parquet file. The file is made with the
-// first of them, which decides what is worth a dictionary.
+// encoder writes row groups to one Parquet file
+// (https://github.com/apache/parquet-format). It writes flat tables of optional
+// columns only, straight from the runs of equal values that a rowGroup holds:
+// a column that is NULL or constant costs a few bytes and no time.
 type encoder struct {
-	path string
-	cols []Column
-	out  *sumFile
-	w    *file.Writer
-	rows int64
+	path   string
+	cols   []Column
+	out    *sumFile
+	rows   int64
+	groups int
+	footer thrift // the row groups so far
 	*scratch
 }
 
 // scratch is what the writing of a row group needs for a moment.
 type scratch struct {
-	codes  []int32
-	levels []int16
-	raw    []parquet.ByteArray
+	codes  []int32 // by row, null for NULL
+	dense  []int32 // by row that is not NULL
+	texts  [][]byte
 	ints   []int64
-	ints32 []int32
-	floats []float64
-	bools  []bool
+	ints2  []int64
+	pairs  []numSlot
+	pairs2 []numSlot
 	dict   numDict
+	chunk  chunk
+	head   thrift
+	zstd   *zstd.Encoder
 }
 
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-// Levels that all columns without NULL, or with nothing else, share.
-var (
-	onesLevels  = func() []int16 { return filled(maxRowGroup, 1) }()
-	zerosLevels = make([]int16, maxRowGroup)
-)
-
-func filled(n int, v int16) []int16 {
-	out := make([]int16, n)
-	for i := range out {
-		out[i] = v
+var scratches = sync.Pool{New: func() any {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic(err) // the options are constants above
 	}
-	return out
-}
+	return &scratch{zstd: z}
+}}
+
+const parquetMagic = "PAR1"
 
 // open makes the file.
-func (e *encoder) open(g *rowGroup) error {
+func (e *encoder) open() error {
 	out, err := createSum(e.path)
 	if err != nil {
 		return err
 	}
 	e.out = out
-	props := []parquet.WriterProperty{
-		parquet.WithCreatedBy("passhat"),
-		parquet.WithCompression(compress.Codecs.Zstd),
-		parquet.WithCompressionLevel(1),
-		parquet.WithVersion(parquet.V2_LATEST),
-		parquet.WithDictionaryPageSizeLimit(256 << 20),
-		parquet.WithDataPageSize(1 << 20),
-		parquet.WithBatchSize(16384),
-		parquet.WithMaxRowGroupLength(maxRowGroup),
-		parquet.WithMaxStatsSize(256),
-	}
-	dict := new(numDict)
-	if e.scratch != nil {
-		dict = &e.dict
-	}
-	for i, c := range g.cols {
-		props = append(props, columnProperties(g, i, dict)...)
-		if c.Type == "JSON" || c.Name == "error_message" {
-			props = append(props, parquet.WithStatsFor(c.Name, false))
-		}
-	}
-	w, err := file.NewParquetWriterWithError(out, parquetSchema(g.cols), file.WithWriterProps(parquet.NewWriterProperties(props...)))
-	if err != nil {
+	return e.put([]byte(parquetMagic))
+}
+
+func (e *encoder) put(b []byte) error {
+	if _, err := e.out.Write(b); err != nil {
 		return fmt.Errorf("write %s: %w", e.path, plain(err))
 	}
-	e.w = w
 	return nil
 }
 
 // write appends a row group.
-func (e *encoder) write(g *rowGroup) (err error) {
+func (e *encoder) write(g *rowGroup) error {
 	if g.rows == 0 {
 		return nil
 	}
-	// The Parquet library panics on some failed writes.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("write %s: %v", e.path, r)
+	if e.out == nil {
+		if err := e.open(); err != nil {
+			return err
 		}
-	}()
+	}
 	e.scratch = scratches.Get().(*scratch)
 	defer func() {
 		scratches.Put(e.scratch)
 		e.scratch = nil
 	}()
-	if e.w == nil {
-		if err := e.open(g); err != nil {
-			return err
+	from, raw := e.out.bytes, int64(0)
+	f := &e.footer
+	f.begin()
+	f.list(1, thriftStruct, len(g.cols))
+	for i, c := range g.cols {
+		e.chunk.reset(c, int64(g.rows))
+		var err error
+		if g.text[i] != nil {
+			err = e.writeText(g.text[i], int(g.rows))
+		} else {
+			err = e.writeNums(&g.nums[i], int(g.rows))
 		}
-	}
-	rg, err := e.w.AppendRowGroupChecked()
-	if err != nil {
-		return fmt.Errorf("write %s: %w", e.path, plain(err))
-	}
-	for i := range g.cols {
-		cw, err := rg.NextColumn()
 		if err == nil {
-			if g.text[i] != nil {
-				err = e.writeText(cw.(*file.ByteArrayColumnChunkWriter), g.text[i], int(g.rows))
-			} else {
-				err = e.writeNums(cw, &g.nums[i], g.cols[i].Type, int(g.rows))
-			}
+			err = e.endChunk()
 		}
 		if err != nil {
-			return fmt.Errorf("write %s: %w", e.path, plain(err))
+			return err
 		}
+		raw += e.chunk.raw
+		e.chunk.describe(f)
 	}
-	if err := rg.Close(); err != nil {
-		return fmt.Errorf("write %s: %w", e.path, plain(err))
-	}
+	f.i64(2, raw)
+	f.i64(3, int64(g.rows))
+	f.i64(5, from)
+	f.i64(6, e.out.bytes-from)
+	f.end()
+	e.groups++
 	e.rows += int64(g.rows)
 	return nil
 }
 
 // close ends the file, durably. It writes an empty table when there was no row.
-func (e *encoder) close(cols []Column) (f File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("write %s: %v", e.path, r)
-		}
-	}()
-	if e.w == nil {
-		if err := e.open(newRowGroup(cols)); err != nil {
+func (e *encoder) close(cols []Column) (File, error) {
+	if e.out == nil {
+		if err := e.open(); err != nil {
 			return File{}, err
 		}
 	}
-	if err := e.w.Close(); err != nil {
+	var t thrift
+	describeFile(&t, cols, e.rows, e.groups, e.footer.buf)
+	b := binary.LittleEndian.AppendUint32(t.buf, uint32(len(t.buf)))
+	if err := e.put(append(b, parquetMagic...)); err != nil {
 		e.out.f.Close()
-		return File{}, fmt.Errorf("write %s: %w", e.path, plain(err))
+		return File{}, err
 	}
-	f, err = e.out.finish()
+	f, err := e.out.finish()
 	f.Rows = e.rows
 	return f, err
 }
@@ -213,34 +187,6 @@ func (e *encoder) abandon() {
 	}
 }
 
-// definition returns the definition levels of a column and how many rows are
-// not NULL. It leaves the codes of all rows in e.codes.
-func (e *encoder) definition(spans []span, rows int) ([]int16, int) {
-	nulls := false
-	for _, s := range spans {
-		nulls = nulls || s.code == null
-	}
-	if len(spans) == 1 && nulls {
-		return zerosLevels[:rows], 0
-	}
-	e.codes = sized(e.codes, rows)
-	expand(spans, e.codes)
-	if !nulls {
-		return onesLevels[:rows], rows
-	}
-	e.levels = sized(e.levels, rows)
-	n := 0
-	for i, c := range e.codes {
-		if c == null {
-			e.levels[i] = 0
-			continue
-		}
-		e.levels[i] = 1
-		n++
-	}
-	return e.levels, n
-}
-
 func sized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -248,94 +194,100 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-func (e *encoder) writeText(cw *file.ByteArrayColumnChunkWriter, c *textColumn, rows int) error {
-	levels, n := e.definition(c.spans, rows)
-	if n == 0 {
-		_, err := cw.WriteBatch(nil, levels, nil)
-		return err
-	}
-	enc, ok := cw.CurrentEncoder().(interface{ PutDictionary(arrow.Array) error })
-	if c.plain || !ok {
-		if ok {
-			cw.FallbackToPlain()
-		}
-		c.mendAll()
-		e.raw = e.raw[:0]
-		for _, code := range e.codes {
-			switch {
-			case code == null:
-			case c.plain:
-				e.raw = append(e.raw, c.plainBytes(code))
-			default:
-				e.raw = append(e.raw, parquet.ByteArray(c.values[code]))
-			}
-		}
-		_, err := cw.WriteBatch(e.raw, levels, nil)
-		return err
-	}
-	dict := stringArray(c.values)
-	defer dict.Release()
-	if err := enc.PutDictionary(dict); err != nil {
-		return err
-	}
-	return e.writeCodes(cw, dict, levels, n)
+// chunk is a column of a row group under construction.
+type chunk struct {
+	col       Column
+	rows      int64
+	nulls     int64
+	codec     int32
+	squeeze   bool // see whether compression makes it smaller
+	encodings []int32
+	pages     []page
+	body      []byte // of the pages, not compressed
+	packed    []byte // of the pages, compressed
+	raw, size int64  // bytes with headers, before and after compression
+	dictAt    int64  // place in the file; 0: no dictionary
+	dataAt    int64
+	low, high []byte // of the values, in Parquet's plain form
+	bounded   bool   // low and high are known
 }
 
-// dictColumn is a column chunk that takes the codes of a ready dictionary.
-type dictColumn interface {
-	PageStatistics() metadata.TypedStatistics
-	WriteDictIndices(indices arrow.Array, defLevels, repLevels []int16) error
+// page is a page of a chunk.
+type page struct {
+	dict     bool
+	values   int32
+	encoding int32
+	from, to int // in chunk.body
+	end      int // in chunk.packed
 }
 
-// writeCodes writes e.codes, n of which are not NULL.
-func (e *encoder) writeCodes(cw file.ColumnChunkWriter, dict arrow.Array, levels []int16, n int) error {
-	w, ok := cw.(dictColumn)
-	if !ok {
-		return fmt.Errorf("column %s takes no dictionary", cw.Descr().Name())
+func (c *chunk) reset(col Column, rows int64) {
+	*c = chunk{col: col, rows: rows, squeeze: true, encodings: append(c.encodings[:0], encRLE),
+		pages: c.pages[:0], body: c.body[:0], packed: c.packed[:0], low: c.low[:0], high: c.high[:0]}
+}
+
+// add ends a page whose body has been appended from place from on.
+func (c *chunk) add(dict bool, values int, encoding int32, from int) {
+	c.pages = append(c.pages, page{dict: dict, values: int32(values), encoding: encoding, from: from, to: len(c.body)})
+	for _, e := range c.encodings {
+		if e == encoding {
+			return
+		}
 	}
-	if stats := w.PageStatistics(); stats != nil {
-		stats.IncNulls(int64(len(e.codes) - n))
-		stats.IncNumValues(int64(n))
-		if err := stats.UpdateFromArrow(dict, false); err != nil {
+	c.encodings = append(c.encodings, encoding)
+}
+
+// leastSqueezed is how many bytes are worth a try of compression.
+const leastSqueezed = 64
+
+// squeezed compresses the pages where that is worth it and returns how many bytes
+// they are then.
+func (e *encoder) squeezed() int {
+	c := &e.chunk
+	if len(c.body) >= leastSqueezed && c.squeeze && len(c.packed) == 0 {
+		for i := range c.pages {
+			p := &c.pages[i]
+			c.packed = e.zstd.EncodeAll(c.body[p.from:p.to], c.packed)
+			p.end = len(c.packed)
+		}
+		if len(c.packed) < len(c.body)*15/16 {
+			c.codec = codecZstd
+		}
+	}
+	if c.codec == codecZstd {
+		return len(c.packed)
+	}
+	return len(c.body)
+}
+
+// endChunk writes the chunk's pages, compressed where that makes them smaller.
+func (e *encoder) endChunk() error {
+	c := &e.chunk
+	e.squeezed()
+	from := 0
+	for i := range c.pages {
+		p := &c.pages[i]
+		body := c.body[p.from:p.to]
+		if c.codec == codecZstd {
+			body = c.packed[from:p.end]
+			from = p.end
+		}
+		e.head.buf = e.head.buf[:0]
+		describePage(&e.head, p, len(body))
+		switch {
+		case p.dict:
+			c.dictAt = e.out.bytes
+		case c.dataAt == 0:
+			c.dataAt = e.out.bytes
+		}
+		c.raw += int64(len(e.head.buf) + p.to - p.from)
+		c.size += int64(len(e.head.buf) + len(body))
+		if err := e.put(e.head.buf); err != nil {
+			return err
+		}
+		if err := e.put(body); err != nil {
 			return err
 		}
 	}
-	indices := codeArray(e.codes, n)
-	defer indices.Release()
-	return w.WriteDictIndices(indices, levels, nil)
-}
-
-// stringArray is an Arrow array of the values.
-func stringArray(values []string) arrow.Array {
-	size := 0
-	for _, v := range values {
-		size += len(v)
-	}
-	data, offsets := make([]byte, 0, size), make([]byte, 4, 4*len(values)+4)
-	for _, v := range values {
-		data = append(data, v...)
-		offsets = binary.NativeEndian.AppendUint32(offsets, uint32(len(data)))
-	}
-	d := array.NewData(arrow.BinaryTypes.String, len(values),
-		[]*memory.Buffer{nil, memory.NewBufferBytes(offsets), memory.NewBufferBytes(data)}, nil, 0, 0)
-	defer d.Release()
-	return array.MakeFromData(d)
-}
-
-// codeArray is an Arrow array over the codes, null being NULL; n are not.
-func codeArray(codes []int32, n int) arrow.Array {
-	var valid *memory.Buffer
-	if n < len(codes) {
-		bits := make([]byte, (len(codes)+7)/8)
-		for i, c := range codes {
-			if c != null {
-				bits[i/8] |= 1 << (i % 8)
-			}
-		}
-		valid = memory.NewBufferBytes(bits)
-	}
-	d := array.NewData(arrow.PrimitiveTypes.Int32, len(codes),
-		[]*memory.Buffer{valid, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(codes))}, nil, len(codes)-n, 0)
-	defer d.Release()
-	return array.MakeFromData(d)
+	return nil
 }

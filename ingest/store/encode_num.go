@@ -1,55 +1,17 @@
 package store
 
 import (
-	"math"
+	"cmp"
 	"math/bits"
-
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
+	"slices"
 )
-
-// columnProperties decides how a column is encoded, from the first row group of
-// its file.
-func columnProperties(g *rowGroup, i int, d *numDict) []parquet.WriterProperty {
-	c := g.cols[i]
-	as := func(dict bool, enc parquet.Encoding, codec compress.Compression) []parquet.WriterProperty {
-		return []parquet.WriterProperty{
-			parquet.WithDictionaryFor(c.Name, dict), parquet.WithEncodingFor(c.Name, enc), parquet.WithCompressionFor(c.Name, codec),
-		}
-	}
-	plain, packed := compress.Codecs.Uncompressed, compress.Codecs.Zstd
-	switch {
-	case g.text[i] != nil && !g.text[i].plain:
-		return as(true, parquet.Encodings.Plain, packed)
-	case c.Name == "source_row" || c.Name == "trace":
-		// Each is mostly the one before it with another end.
-		return as(false, parquet.Encodings.DeltaByteArray, packed)
-	case g.text[i] != nil:
-		return as(false, parquet.Encodings.Plain, packed)
-	case c.Type == "BOOLEAN":
-		return as(false, parquet.Encodings.Plain, packed)
-	}
-	switch n, wins := d.gain(&g.nums[i], int(g.rows), c.Type); {
-	case !wins && c.Type == "DOUBLE":
-		// Measured noise does not get smaller, only slower.
-		return as(false, parquet.Encodings.Plain, plain)
-	case !wins:
-		return as(false, parquet.Encodings.DeltaBinaryPacked, plain)
-	case n > dictGiveUp:
-		return as(true, parquet.Encodings.Plain, plain)
-	}
-	return as(true, parquet.Encodings.Plain, packed)
-}
 
 // numDict numbers the different values of a numeric column.
 type numDict struct {
 	slots []numSlot
 	codes []int32  // by place in the column's values
 	dict  []uint64 // by code
+	first []int32  // by code: the first place that has it
 }
 
 type numSlot struct {
@@ -64,11 +26,11 @@ func (d *numDict) build(values []uint64) {
 	} else {
 		clear(d.slots)
 	}
-	d.codes, d.dict = sized(d.codes, len(values)), d.dict[:0]
+	d.codes, d.dict, d.first = sized(d.codes, len(values)), d.dict[:0], d.first[:0]
 	for i, v := range values {
 		s := d.slot(v)
 		if s.code == 0 {
-			d.dict = append(d.dict, v)
+			d.dict, d.first = append(d.dict, v), append(d.first, int32(i))
 			*s = numSlot{v, int32(len(d.dict))}
 			d.codes[i] = s.code - 1
 			if len(d.dict) > len(d.slots)/2 {
@@ -100,105 +62,74 @@ func (d *numDict) grow() {
 	}
 }
 
-// gain tells how many different values a column has (of integers, in a sample)
-// and whether a dictionary makes it smaller than what it is written as otherwise.
-func (d *numDict) gain(c *numColumn, rows int, typ string) (n int, wins bool) {
-	values := c.values
-	if len(values) < 16 || len(values) < rows/8 {
-		return len(values), true
-	}
-	if typ == "DOUBLE" {
-		const first = 8192
-		if d.build(values[:min(len(values), first)]); len(values) > first && len(values) < 6*first && len(d.dict) > first*9/10 {
-			return len(values), false // so many more values hold too few repeats
+// repeats builds the dictionary of a column of floats and tells whether it may
+// be worth its place.
+func (d *numDict) repeats(values []uint64, rows int) bool {
+	const first = 8192
+	if len(values) > first && len(values) < 6*first {
+		if d.build(values[:first]); len(d.dict) > first*9/10 {
+			return false // so many more values hold too few repeats
 		}
-		d.build(values)
-		n = len(d.dict)
-		return n, 8*n+rows*bits.Len(uint(n))/8 < 8*rows*4/5
 	}
-	// Integers are packed: a dictionary serves them only while it is small.
+	d.build(values)
+	return len(d.dict) < rows*7/8
+}
+
+// few tells whether a column of integers has so few values that a dictionary
+// serves it better than differences do. It looks at a sample.
+func (d *numDict) few(values []uint64, rows int) bool {
+	if len(values) < 16 || len(values) < rows/8 {
+		return true
+	}
 	const sample = 2048
 	d.build(values[:min(len(values), sample)])
-	n = len(d.dict)
-	return n, n < min(len(values), sample)/8
+	return len(d.dict) < min(len(values), sample)/8
 }
 
-func (e *encoder) writeNums(cw file.ColumnChunkWriter, c *numColumn, typ string, rows int) error {
-	levels, n := e.definition(c.spans, rows)
-	if enc, ok := cw.CurrentEncoder().(dictWriter); ok && n > 0 {
-		return e.writeNumDict(cw, enc, c, typ, levels, n)
+// sortDict puts the dictionary in the order of its values' bits.
+func (e *encoder) sortDict() {
+	d := &e.dict
+	n := len(d.dict)
+	e.pairs = sized(e.pairs, n)
+	for i, v := range d.dict {
+		e.pairs[i] = numSlot{v, int32(i)}
 	}
-	var err error
-	switch w := cw.(type) {
-	case *file.Int32ColumnChunkWriter:
-		e.ints32 = gather(e.ints32, e.codes, c.values, n, func(v uint64) int32 { return int32(v) })
-		_, err = w.WriteBatch(e.ints32, levels, nil)
-	case *file.Int64ColumnChunkWriter:
-		e.ints = gather(e.ints, e.codes, c.values, n, func(v uint64) int64 { return int64(v) })
-		_, err = w.WriteBatch(e.ints, levels, nil)
-	case *file.Float64ColumnChunkWriter:
-		e.floats = gather(e.floats, e.codes, c.values, n, math.Float64frombits)
-		_, err = w.WriteBatch(e.floats, levels, nil)
-	case *file.BooleanColumnChunkWriter:
-		e.bools = gather(e.bools, e.codes, c.values, n, func(v uint64) bool { return v != 0 })
-		_, err = w.WriteBatch(e.bools, levels, nil)
+	if n < 1<<12 {
+		slices.SortFunc(e.pairs, func(a, b numSlot) int { return cmp.Compare(a.value, b.value) })
+	} else {
+		e.radix()
 	}
-	return err
+	// dense is not in use yet: where each code goes, and what was first there.
+	to, first := sized(e.dense, n), append([]int32(nil), d.first...)
+	e.dense = to
+	for i, p := range e.pairs {
+		to[p.code] = int32(i)
+		d.dict[i], d.first[i] = p.value, first[p.code]
+	}
+	for i, code := range d.codes {
+		d.codes[i] = to[code]
+	}
 }
 
-// dictWriter is an encoder that takes a ready dictionary.
-type dictWriter interface {
-	PutDictionary(arrow.Array) error
-}
-
-// writeNumDict writes a column by a dictionary, each value being looked up once
-// however many rows repeat it.
-func (e *encoder) writeNumDict(cw file.ColumnChunkWriter, enc dictWriter, c *numColumn, typ string, levels []int16, n int) error {
-	e.dict.build(c.values)
-	dict := numArray(e.dict.dict, typ)
-	defer dict.Release()
-	if err := enc.PutDictionary(dict); err != nil {
-		return err
-	}
-	for i, code := range e.codes {
-		if code != null {
-			e.codes[i] = e.dict.codes[code]
+// radix sorts pairs by 16 bits after the other.
+func (s *scratch) radix() {
+	s.pairs2 = sized(s.pairs2, len(s.pairs))
+	var starts [1 << 16]int32
+	for shift := 0; shift < 64; shift += 16 {
+		clear(starts[:])
+		for _, p := range s.pairs {
+			starts[uint16(p.value>>shift)]++
 		}
-	}
-	return e.writeCodes(cw, dict, levels, n)
-}
-
-// numArray is an Arrow array of the values.
-func numArray(values []uint64, typ string) arrow.Array {
-	var raw []byte
-	var as arrow.DataType
-	switch typ {
-	case "INTEGER", "DATE":
-		ints := make([]int32, len(values))
-		for i, v := range values {
-			ints[i] = int32(v)
+		at := int32(0)
+		for i, n := range starts {
+			starts[i] = at
+			at += n
 		}
-		raw, as = arrow.Int32Traits.CastToBytes(ints), arrow.PrimitiveTypes.Int32
-	case "DOUBLE":
-		raw, as = arrow.Uint64Traits.CastToBytes(values), arrow.PrimitiveTypes.Float64
-	default:
-		raw, as = arrow.Uint64Traits.CastToBytes(values), arrow.PrimitiveTypes.Int64
-	}
-	d := array.NewData(as, len(values), []*memory.Buffer{nil, memory.NewBufferBytes(raw)}, nil, 0, 0)
-	defer d.Release()
-	return array.MakeFromData(d)
-}
-
-// gather collects the values of the n rows that are not NULL.
-func gather[T any](out []T, codes []int32, values []uint64, n int, conv func(uint64) T) []T {
-	out = out[:0]
-	if n == 0 {
-		return out
-	}
-	for _, c := range codes {
-		if c != null {
-			out = append(out, conv(values[c]))
+		for _, p := range s.pairs {
+			to := &starts[uint16(p.value>>shift)]
+			s.pairs2[*to] = p
+			*to++
 		}
+		s.pairs, s.pairs2 = s.pairs2, s.pairs
 	}
-	return out
 }

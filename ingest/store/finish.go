@@ -72,7 +72,8 @@ func (b *Batch) nameFiles(r *Record, files []staged) {
 	for i := range files {
 		f := &files[i]
 		if f.Path == dirRows {
-			f.Path = path.Join(dirRows, fmt.Sprintf("%s-%d.rows", b.id, len(r.RowHashes)))
+			f.Path = path.Join(dirRows, fmt.Sprintf("%s-%d%s", b.id, len(r.RowHashes), extPrints))
+			r.Version = printsVersion
 			r.RowHashes = append(r.RowHashes, f.File)
 			continue
 		}
@@ -130,7 +131,7 @@ func (p *Part) finish() ([]staged, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	rows := p.finishHashes()
+	rows := p.finishPrints()
 	defer func() { _, _ = rows() }()
 	var out []staged
 	for _, folder := range slices.Sorted(maps.Keys(p.outlets)) {
@@ -152,29 +153,25 @@ func (p *Part) finish() ([]staged, error) {
 		}
 		out = append(out, staged{o.staged, f})
 	}
-	if p.hashes == nil {
+	if p.prints == nil {
 		return out, nil
 	}
 	f, err := rows()
 	if err != nil {
 		return nil, err
 	}
-	f.Rows, f.Path = p.rows, dirRows
-	return append(out, staged{p.hashes.f.Name(), f}), nil
+	f.Path = dirRows
+	return append(out, staged{p.prints.out.f.Name(), f}), nil
 }
 
-// finishHashes closes the row hashes in the background, so that the disk is not
+// finishPrints closes the row prints in the background, so that the disk is not
 // waited for twice, until the function it returns is called.
-func (p *Part) finishHashes() func() (File, error) {
+func (p *Part) finishPrints() func() (File, error) {
 	var f File
 	var err error
 	var wg sync.WaitGroup
-	if p.hashes != nil {
-		wg.Go(func() {
-			if err = p.writeHashes(); err == nil {
-				f, err = p.hashes.finish()
-			}
-		})
+	if p.prints != nil {
+		wg.Go(func() { f, err = p.prints.finish() })
 	}
 	return func() (File, error) { wg.Wait(); return f, err }
 }

@@ -116,19 +116,18 @@ const idSize = 24
 // spillAt is how many bytes of entries stay in memory.
 const spillAt = 16 << 20
 
-// spill is a list of entries that goes to a file when it grows long.
+// spill is a list of entries of one size that goes to a file when it grows long.
 type spill struct {
 	path string
+	size int // of an entry
 	buf  []byte
 	f    *os.File
 	n    int64
 }
 
-func (s *spill) add(e idEntry) error {
-	s.buf = binary.LittleEndian.AppendUint64(s.buf, e.hash.hi)
-	s.buf = binary.LittleEndian.AppendUint64(s.buf, e.hash.lo)
-	s.buf = binary.LittleEndian.AppendUint32(s.buf, e.run)
-	s.buf = append(s.buf, e.verdict, 0, 0, 0)
+// add takes the buffer back with one entry appended.
+func (s *spill) add(buf []byte) error {
+	s.buf = buf
 	s.n++
 	if len(s.buf) < spillAt {
 		return nil
@@ -147,23 +146,30 @@ func (s *spill) add(e idEntry) error {
 	return nil
 }
 
+func (s *spill) addID(e idEntry) error {
+	b := binary.LittleEndian.AppendUint64(s.buf, e.hash.hi)
+	b = binary.LittleEndian.AppendUint64(b, e.hash.lo)
+	b = binary.LittleEndian.AppendUint32(b, e.run)
+	return s.add(append(b, e.verdict, 0, 0, 0))
+}
+
 // each calls f for every entry.
-func (s *spill) each(f func(idEntry)) error {
+func (s *spill) each(f func([]byte)) error {
 	if s.f != nil {
-		size := s.n*idSize - int64(len(s.buf))
+		size := s.n*int64(s.size) - int64(len(s.buf))
 		in := bufio.NewReaderSize(io.NewSectionReader(s.f, 0, size), 1<<18)
-		var b [idSize]byte
+		b := make([]byte, s.size)
 		for {
-			if _, err := io.ReadFull(in, b[:]); errors.Is(err, io.EOF) {
+			if _, err := io.ReadFull(in, b); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				return fmt.Errorf("read %s: %w", s.path, plain(err))
 			}
-			f(decodeID(b[:]))
+			f(b)
 		}
 	}
-	for i := 0; i < len(s.buf); i += idSize {
-		f(decodeID(s.buf[i:]))
+	for i := 0; i < len(s.buf); i += s.size {
+		f(s.buf[i : i+s.size])
 	}
 	return nil
 }

@@ -33,13 +33,11 @@ type Part struct {
 	runs   map[RunKey]*partRun
 	curRun *partRun
 
-	ids     *spill // identities, for the duplicate check
-	hashes  *sumFile
-	rows    int64  // in hashes, or pending
-	pending []byte // row hashes to be written
-	who     identifier
-	tally   tallier
-	err     error // the first error; the Part is no good after it
+	ids    *spill   // identities, for the duplicate check
+	prints *printer // of the rows; nil for standard input, which is no path
+	who    identifier
+	tally  tallier
+	err    error // the first error; the Part is no good after it
 }
 
 // outlet is one trial file of a Part.
@@ -65,7 +63,7 @@ func newPart(b *Batch, n int) *Part {
 	return &Part{
 		b: b, n: n, outlets: map[string]*outlet{}, runs: map[RunKey]*partRun{},
 		shared: constants{source: b.src.Path, batch: b.id, ingestedAt: uint64(b.now.UnixMicro())},
-		ids:    &spill{path: filepath.Join(b.dir, fmt.Sprintf("ids-%d", n))},
+		ids:    &spill{path: filepath.Join(b.dir, fmt.Sprintf("ids-%d", n)), size: idSize},
 	}
 }
 
@@ -224,38 +222,20 @@ func (p *Part) note(t *Trial, out *outlet) error {
 	r.Rows++
 	r.from, r.to = min(r.from, at), max(r.to, at)
 	if hash, ok := p.who.identity(t); ok {
-		if err := p.ids.add(idEntry{hash: hash, run: r.id, verdict: verdictOf(t.Passed)}); err != nil {
+		if err := p.ids.addID(idEntry{hash: hash, run: r.id, verdict: verdictOf(t.Passed)}); err != nil {
 			return err
 		}
 	}
 	if p.b.src.Path == Stdin {
 		return nil
 	}
-	if p.hashes == nil {
-		f, err := createSum(filepath.Join(p.b.dir, fmt.Sprintf("rows-%d", p.n)))
-		if err != nil {
+	if p.prints == nil {
+		var err error
+		if p.prints, err = newPrinter(p.b.dir, p.n); err != nil {
 			return err
 		}
-		p.hashes = f
 	}
-	p.rows++
-	p.pending = append(p.pending, t.RowHash[:]...)
-	if len(p.pending) < maxPending {
-		return nil
-	}
-	return p.writeHashes()
-}
-
-// maxPending is how many bytes of row hashes are written at once.
-const maxPending = 32 << 10
-
-func (p *Part) writeHashes() error {
-	_, err := p.hashes.Write(p.pending)
-	p.pending = p.pending[:0]
-	if err != nil {
-		return fmt.Errorf("write %s: %w", p.hashes.f.Name(), plain(err))
-	}
-	return nil
+	return p.prints.add(t.RowHash)
 }
 
 // run finds or enters the run of a trial. A made-up name that is also a real
@@ -321,8 +301,8 @@ func (p *Part) abandon() {
 	for _, o := range p.outlets {
 		o.enc.abandon()
 	}
-	if p.hashes != nil {
-		p.hashes.f.Close()
+	if p.prints != nil {
+		p.prints.abandon()
 	}
 	p.ids.close()
 }

@@ -2,8 +2,6 @@ package store
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
 // Column is one column of a stored table under its DuckDB type.
@@ -174,32 +172,4 @@ func arrowType(duck string) arrow.DataType {
 		return &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
 	}
 	return arrow.BinaryTypes.String // VARCHAR, and JSON as text
-}
-
-// parquetSchema is the same in Parquet's types; JSON carries its annotation,
-// so that DuckDB reads it as JSON.
-func parquetSchema(cols []Column) *schema.GroupNode {
-	fields := make(schema.FieldList, len(cols))
-	for i, c := range cols {
-		typ, logical := parquet.Types.ByteArray, schema.LogicalType(schema.StringLogicalType{})
-		switch c.Type {
-		case "INTEGER":
-			typ, logical = parquet.Types.Int32, schema.NoLogicalType{}
-		case "BIGINT":
-			typ, logical = parquet.Types.Int64, schema.NoLogicalType{}
-		case "DOUBLE":
-			typ, logical = parquet.Types.Double, schema.NoLogicalType{}
-		case "BOOLEAN":
-			typ, logical = parquet.Types.Boolean, schema.NoLogicalType{}
-		case "DATE":
-			typ, logical = parquet.Types.Int32, schema.DateLogicalType{}
-		case "TIMESTAMPTZ":
-			typ, logical = parquet.Types.Int64, schema.NewTimestampLogicalType(true, schema.TimeUnitMicros)
-		case "JSON":
-			logical = schema.JSONLogicalType{}
-		}
-		// All parts of this call are constants above: it cannot fail.
-		fields[i] = schema.MustPrimitive(schema.NewPrimitiveNodeLogical(c.Name, parquet.Repetitions.Optional, logical, typ, -1, -1))
-	}
-	return schema.MustGroup(schema.NewGroupNode("trials", parquet.Repetitions.Required, fields, -1))
 }

@@ -13,12 +13,14 @@ import (
 	"time"
 )
 
-// recordVersion is the newest form of a record that this program reads, the
-// form of compactions; all others are of form plainVersion, which a passhat
-// that knows no compaction reads too.
+// recordVersion is the newest form of a record that this program reads. A record
+// has the oldest form that says all of it, so that an older passhat reads what
+// it can: compactions came with form 2, row prints with form 3.
 const (
-	recordVersion = 2
-	plainVersion  = 1
+	plainVersion   = 1
+	compactVersion = 2
+	printsVersion  = 3
+	recordVersion  = printsVersion
 )
 
 // state is what the records say at one moment.

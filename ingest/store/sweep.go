@@ -32,7 +32,7 @@ func (s *Store) sweepStaging() bool {
 }
 
 // batchFile matches the names that a commit gives to its files.
-var batchFile = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]+)?\.(parquet|rows|ndjson)$`)
+var batchFile = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]+)?\.(parquet|rows|prints|ndjson)$`)
 
 // sweepDead removes files that no live record names, unless a reader is at
 // work: then the next writer that ends a batch tries again. The caller holds

@@ -125,7 +125,11 @@ func (s *Store) verifyFile(f File) string {
 		if rows, err = parquetRows(path); err != nil {
 			return err.Error()
 		}
-	case strings.HasSuffix(path, ".rows"):
+	case strings.HasSuffix(path, extPrints):
+		if rows, err = printRows(path); err != nil {
+			return fmt.Sprintf("its row hashes can't be read: %s", plain(err))
+		}
+	case strings.HasSuffix(path, extHashes):
 		rows = n / 16
 	}
 	if rows != f.Rows {

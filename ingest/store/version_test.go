@@ -12,7 +12,7 @@ import (
 	"passhat/ingest/store"
 )
 
-var keepStore = flag.Bool("keep-store", false, "rewrite testdata/version-2, the store that later versions must read")
+var keepStore = flag.Bool("keep-store", false, "rewrite testdata/version-3, the store that later versions must read")
 
 // oldStore is what a store of this version was made of: batches new, grown,
 // replaced and dropped, a duplicate, a reject, labels are none; then a
@@ -41,7 +41,7 @@ var oldContent = []string{"ra a 0 p", "ra a 1 f", "ra a 2 u", "rb b 0 f", "rc c 
 // compacts them.
 func TestReadsOlderStores(t *testing.T) {
 	if *keepStore {
-		dir := filepath.Join("testdata", "version-2")
+		dir := filepath.Join("testdata", "version-3")
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +71,16 @@ func TestReadsOlderStores(t *testing.T) {
 			for _, x := range []text{repairA, repairGrown} {
 				if plan, _ := x.ingest(t, s); plan.Action != store.Skip {
 					t.Errorf("%s: %v", x.path, plan.Action)
+				}
+			}
+			// One that was overwritten is recognised by the old row hashes, with those
+			// of a shared file and those of a batch's own.
+			for _, x := range []text{
+				{path: "/a", content: lines("ra z 9 p") + backwards(repairA.content)},
+				{path: "/late", content: lines("re z 9 p", "re e 0 f")},
+			} {
+				if _, sum := x.ingest(t, copyOf(t, dir)); sum.Action != store.Replace {
+					t.Errorf("%s overwritten with its rows: %v", x.path, sum.Action)
 				}
 			}
 			more := text{path: "/c", content: repairGrown.content + lines("rc c 2 p")}
@@ -107,7 +117,7 @@ func TestRefusesNewerStores(t *testing.T) {
 	if next > 9 {
 		name = strings.Replace(name, "000000000", "00000000", 1)
 	}
-	future := `{"version":3,"number":` + itoa(int(next)) + `,"batch":"future","kind":"dreams","dreams":[{"path":"dreams/x"}]}`
+	future := `{"version":4,"number":` + itoa(int(next)) + `,"batch":"future","kind":"dreams","dreams":[{"path":"dreams/x"}]}`
 	if err := os.WriteFile(name, []byte(future), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +146,14 @@ func TestRefusesNewerStores(t *testing.T) {
 	if after := tree(t, s.Dir()); !slices.Equal(after, before) {
 		t.Errorf("the store was changed:\n%q\n%q", before, after)
 	}
+}
+
+// backwards is a text with its lines in reverse order.
+func backwards(content string) string {
+	all := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")
+	all[len(all)-1] += "\n"
+	slices.Reverse(all)
+	return strings.Join(all, "")
 }
 
 // copyOf copies a store into a folder of the test.
