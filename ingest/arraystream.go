@@ -20,7 +20,14 @@ type arrayStream struct {
 	offset     int64 // of buf[start] in the text
 	index      int   // of the element that next returns, from 0
 	opened     bool
+	// swap, if set, takes a full buffer of which the last need bytes are unread
+	// and returns one that has room for more than those; it may be the same.
+	swap func(full []byte, need int) []byte
 }
+
+// readBytes is how much is read at a time, so that it is still near when it is
+// looked at.
+const readBytes = 256 << 10
 
 // errArrayCut says that the text ends inside the list, as when a writer died.
 var errArrayCut = errors.New("the text ends inside the list")
@@ -41,7 +48,7 @@ func (e *elementTooLong) Error() string {
 }
 
 func newArrayStream(r io.Reader, maxElement int) *arrayStream {
-	return &arrayStream{r: r, max: maxElement, buf: make([]byte, 256<<10), index: -1}
+	return &arrayStream{r: r, max: maxElement, buf: make([]byte, readBytes), index: -1}
 }
 
 // fill reads more text behind buf[end]; false at the end of the text.
@@ -50,14 +57,18 @@ func (s *arrayStream) fill() bool {
 		return false
 	}
 	if s.end == len(s.buf) && s.start > 0 {
-		copy(s.buf, s.buf[s.start:s.end])
-		s.start, s.end = 0, s.end-s.start
+		to := s.buf
+		if s.swap != nil {
+			to = s.swap(s.buf, s.end-s.start)
+		}
+		copy(to, s.buf[s.start:s.end])
+		s.buf, s.start, s.end = to, 0, s.end-s.start
 	}
 	if s.end == len(s.buf) {
 		s.buf = append(s.buf, make([]byte, len(s.buf))...)
 	}
 	for range 100 {
-		n, err := s.r.Read(s.buf[s.end:])
+		n, err := s.r.Read(s.buf[s.end:min(len(s.buf), s.end+readBytes)])
 		s.end += n
 		if err != nil {
 			s.eof = true
@@ -176,7 +187,7 @@ func (s *arrayStream) element(c byte) ([]byte, error) {
 		}
 		if i > s.max {
 			if head == nil {
-				head = bytes.Clone(s.buf[s.start : s.start+RawLimit])
+				head = bytes.Clone(s.buf[s.start : s.start+min(i, RawLimit)])
 			}
 			dropped += int64(i)
 			s.advance(i)
@@ -192,67 +203,3 @@ func (s *arrayStream) element(c byte) ([]byte, error) {
 }
 
 const utf8BOM = "\xEF\xBB\xBF"
-
-// elementScan finds the end of an element in text that comes in pieces.
-type elementScan struct {
-	nest    nesting
-	over    int  // brackets beyond maxDepth, open or closed: the element is passed over
-	open    int  // those of them that are open
-	inText  bool // inside a string
-	escaped bool // behind a backslash
-	scalar  bool // a number or word, which ends before what can't be part of it
-}
-
-// scan looks through b and returns how much of it belongs to the element, and
-// whether the element ends there; fault is not "" where brackets don't match.
-func (e *elementScan) scan(b []byte) (n int, done bool, fault string) {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		switch {
-		case e.escaped:
-			e.escaped = false
-		case e.inText:
-			if c == '\\' {
-				e.escaped = true
-			} else if c == '"' {
-				e.inText = false
-				if e.nest.depth == 0 {
-					return i + 1, true, ""
-				}
-			} else if c != '"' {
-				i += plainText(b[i:]) - 1
-			}
-		case e.scalar:
-			if c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t' {
-				return i, true, ""
-			}
-		case c == '"':
-			e.inText = true
-		case c == '{' || c == '[':
-			if !e.nest.open(c == '{') {
-				e.over++
-				e.open++
-			}
-		case (c == '}' || c == ']') && e.open > 0:
-			e.open--
-		case c == '}' || c == ']':
-			if !e.nest.close(c == '}') {
-				return i, false, fmt.Sprintf("found %q, which closes nothing that is open", c)
-			}
-			if e.nest.depth == 0 {
-				return i + 1, true, ""
-			}
-		}
-	}
-	return len(b), false, ""
-}
-
-// plainText returns how many bytes from b[0] on, at least one, are neither a
-// quote nor a backslash.
-func plainText(b []byte) int {
-	i := 1
-	for i < len(b) && b[i] != '"' && b[i] != '\\' {
-		i++
-	}
-	return i
-}

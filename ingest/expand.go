@@ -67,7 +67,7 @@ func (m *Mapper) element(t *store.Trial, list string, v Value) string {
 		t.PassRule = "log: " + list
 		return ""
 	}
-	fields, _, _, err := scanObject(v.Text, 0, nil, nil)
+	fields, _, err := scanObject(v.Text, 0, nil)
 	if err != nil {
 		return err.Error()
 	}

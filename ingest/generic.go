@@ -64,7 +64,7 @@ func (p *Probe) isTrialList(v Value) (found bool) {
 		case Bool, Number, Null:
 			found = true
 		case Object:
-			fields, _, _, _ := scanObject(e.Text, 0, nil, nil)
+			fields, _, _ := scanObject(e.Text, 0, nil)
 			_, found = p.isTrialRow(fields)
 		case String:
 			_, found = e.boolean()

@@ -97,7 +97,7 @@ func humanTrial(in *Input, no int64, line []byte) (*store.Trial, *SyntaxError) {
 	bad := func(path, reason string) (*store.Trial, *SyntaxError) {
 		return nil, NewSyntaxError(in, no, path, reason, line)
 	}
-	fields, end, _, serr := scanObject(line, 0, nil, nil)
+	fields, end, serr := scanObject(line, 0, nil)
 	if serr != nil {
 		return bad("", serr.Error())
 	}

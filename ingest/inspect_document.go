@@ -187,7 +187,7 @@ func (r *inspectRow) countMessages(d *document) error {
 		if err != nil || !ok || v.Kind != Object {
 			return err
 		}
-		out, _, _, serr := scanObject(v.Text, 0, fields[:0], nil)
+		out, _, serr := scanObject(v.Text, 0, fields[:0])
 		if fields = out; serr != nil {
 			return nil
 		}

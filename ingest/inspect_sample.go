@@ -294,7 +294,7 @@ func (l *inspectLog) circumstances(t *store.Trial, row *inspectRow, extra *jsonO
 // summary reads one element of a list of summaries.
 func (l *inspectLog) summary(raw []byte, fields []field) (inspectRow, error) {
 	row := inspectRow{fields: fields, raw: raw}
-	out, end, _, err := scanObject(raw, 0, fields[:0], nil)
+	out, end, err := scanObject(raw, 0, fields[:0])
 	row.fields = out
 	if err != nil {
 		return row, err

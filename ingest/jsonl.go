@@ -81,7 +81,7 @@ func firstLine(p *Probe) (line []byte, more bool) {
 // those of row lists that are no list, and whether the text is that object and
 // nothing else.
 func topLevelNames(b []byte) (names []string, whole bool) {
-	fields, end, _, err := scanObject(b, skipSpace(b, 0), nil, nil)
+	fields, end, err := scanObject(b, skipSpace(b, 0), nil)
 	var m Mapper
 	for _, f := range fields {
 		name := m.name(f)
@@ -135,7 +135,7 @@ func (r *lineReader) line(b []byte, no int64, path string) {
 			return
 		}
 	}
-	fields, end, _, err := scanObject(b, i, append(r.fields[:0], r.base...), nil)
+	fields, end, err := scanObject(b, i, append(r.fields[:0], r.base...))
 	r.fields = fields
 	if err == nil {
 		if end = skipSpace(b, end); end != len(b) {
@@ -235,7 +235,7 @@ func unfinished(line []byte) bool {
 	if i == len(line) {
 		return true
 	}
-	_, end, _, err := scanObject(line, i, nil, nil)
+	_, end, err := scanObject(line, i, nil)
 	return err != nil || skipSpace(line, end) != len(line)
 }
 

@@ -66,7 +66,7 @@ func memberOf(v Value, key string) (found Value, ok bool) {
 	if v.Kind != Object {
 		return Value{}, false
 	}
-	fields, _, _, err := scanObject(v.Text, 0, nil, nil)
+	fields, _, err := scanObject(v.Text, 0, nil)
 	if err != nil {
 		return Value{}, false
 	}

@@ -202,6 +202,9 @@ func liveProblem(in *Input, base store.Trial, at string, elem []byte, yield func
 	v.get("metadata").eachElement(func(_ int, m Value) bool { notes = append(notes, m); return len(notes) < maxCount })
 	var codes []Value
 	v.get("code_list").eachElement(func(_ int, c Value) bool { codes = append(codes, c); return len(codes) < maxCount })
+	one := newTrial(base, "", elem)
+	one.TaskID, one.Shape, one.Variant = id, v.get("difficulty").words(), v.get("test_id").words()
+	one.ScoreName, one.PassRule = "graded_list", "log: graded_list"
 	n, passes, stopped := 0, 0, false
 	graded.eachElement(func(i int, g Value) bool {
 		place := at + ".graded_list[" + strconv.Itoa(i) + "]"
@@ -209,10 +212,9 @@ func liveProblem(in *Input, base store.Trial, at string, elem []byte, yield func
 			bad = NewSyntaxError(in, 0, place, fmt.Sprintf("one problem may have at most %d samples: those from here on were not read", maxCount), g.Text)
 			return false
 		}
-		t := newTrial(base, place, elem)
+		t := one
+		t.SourceRow = place
 		mixHash(&t, i)
-		t.TaskID, t.Shape, t.Variant = id, v.get("difficulty").words(), v.get("test_id").words()
-		t.ScoreName, t.PassRule = "graded_list", "log: graded_list"
 		if i < len(codes) && codes[i].Kind == String {
 			t.OutputHash = string(hex16(codes[i].Text))
 		}
@@ -221,11 +223,11 @@ func liveProblem(in *Input, base store.Trial, at string, elem []byte, yield func
 			return !stopped
 		}
 		n, passes = n+1, passes+boolInt(t.Passed.V)
-		one := jsonObject{append([]string(nil), extra.keys...), append([][]byte(nil), extra.values...)}
+		more := jsonObject{append([]string(nil), extra.keys...), append([][]byte(nil), extra.values...)}
 		if i < len(notes) {
-			liveError(&t, notes[i], &one)
+			liveError(&t, notes[i], &more)
 		}
-		t.Extra = one.String()
+		t.Extra = more.String()
 		stopped = !yield(&t, nil)
 		return !stopped
 	})

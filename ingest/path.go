@@ -95,7 +95,7 @@ func walkPath(v Value, steps []pathStep) (Value, bool) {
 		found := false
 		switch {
 		case step.key != "" && v.Kind == Object:
-			fields, _, _, err := scanObject(v.Text, 0, nil, nil)
+			fields, _, err := scanObject(v.Text, 0, nil)
 			if err != nil {
 				return Value{}, false
 			}

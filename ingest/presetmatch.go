@@ -64,7 +64,7 @@ func tableFields(names []string) []field {
 
 // lines looks at objects one behind the other; a single one may be a document.
 func (v *headView) lines(b []byte, whole bool) {
-	fields, end, _, err := scanObject(b, v.start, nil, nil)
+	fields, end, err := scanObject(b, v.start, nil)
 	v.top = fields
 	if err != nil {
 		// The object is cut: a document, or a first line that is very long.
@@ -90,7 +90,7 @@ func (v *headView) lines(b []byte, whole bool) {
 			line = line[:n]
 		}
 		i += len(line) + 1
-		if fields, _, _, _ := scanObject(line, skipSpace(line, 0), nil, nil); len(fields) > 0 {
+		if fields, _, _ := scanObject(line, skipSpace(line, 0), nil); len(fields) > 0 {
 			v.rows = append(v.rows, fields)
 		}
 	}
@@ -103,7 +103,7 @@ func (v *headView) list(b []byte) {
 	}
 	v.forms = inList
 	for i < len(b) && b[i] == '{' && len(v.rows) < maxViewRows {
-		fields, end, _, err := scanObject(b, i, nil, nil)
+		fields, end, err := scanObject(b, i, nil)
 		v.rows = append(v.rows, fields)
 		if err != nil {
 			v.cut = true
@@ -177,7 +177,7 @@ func (p *preset) fitsDocument(v *headView, b []byte) bool {
 				continue
 			}
 		}
-		fields, _, _, _ := scanObject(b, at, nil, nil)
+		fields, _, _ := scanObject(b, at, nil)
 		return p.hasRow(fields)
 	}
 	// No row to look at: the document's own fields must do.

@@ -84,7 +84,7 @@ func newPresetReader(ctx context.Context, p *preset, in *Input, opt *Options, yi
 			if err != nil {
 				return nil, err
 			}
-			if fields, _, _, serr := scanObject(b, headStart(b), nil, nil); serr == nil {
+			if fields, _, serr := scanObject(b, headStart(b), nil); serr == nil {
 				r.context["@beside"] = fields
 			} else {
 				in.Note("%s beside it cannot be read (%s): what it says of the run is missing", name, serr.Error())
@@ -173,7 +173,7 @@ func (r *presetReader) object(b []byte, line int64, path string) error {
 	if i == len(b) {
 		return nil
 	}
-	fields, end, _, err := scanObject(b, i, r.fields[:0], nil)
+	fields, end, err := scanObject(b, i, r.fields[:0])
 	r.fields = fields
 	if err == nil {
 		if end = skipSpace(b, end); end != len(b) {
@@ -305,7 +305,7 @@ func (r *presetReader) element(at string, raw []byte) error {
 		}
 		return r.drained()
 	}
-	fields, _, _, err := scanObject(raw, 0, nil, nil)
+	fields, _, err := scanObject(raw, 0, nil)
 	if err != nil {
 		r.m.reject(0, at, err.Error(), raw)
 		return r.drained()

@@ -46,33 +46,29 @@ const (
 )
 
 // stringEnd finds the end of a string whose opening quote is before b[i]: the
-// index of the closing quote, and whether the string holds a backslash. It
-// looks at eight bytes at a time; -1 says that the text ends first.
+// index of the closing quote, and whether the string holds a backslash; -1 says
+// that the text ends first.
 func stringEnd(b []byte, i int) (end int, escaped bool) {
-	for {
-		for i+8 <= len(b) {
-			w := binary.LittleEndian.Uint64(b[i:])
-			q := w ^ (ones * '"')
-			s := w ^ (ones * '\\')
-			hit := ((q - ones) &^ q & highs) | ((s - ones) &^ s & highs)
-			if hit != 0 {
-				i += bits.TrailingZeros64(hit) >> 3
-				break
-			}
+	for n := 0; n < shortText && i+8 <= len(b); n++ {
+		w := binary.LittleEndian.Uint64(b[i:])
+		q, s := w^(ones*'"'), w^(ones*'\\')
+		hit := ((q-ones)&^q | (s-ones)&^s) & highs
+		if hit == 0 {
 			i += 8
+			continue
 		}
-		for i < len(b) && b[i] != '"' && b[i] != '\\' {
-			i++
-		}
-		if i >= len(b) {
-			return -1, escaped
-		}
+		i += bits.TrailingZeros64(hit) >> 3
 		if b[i] == '"' {
 			return i, escaped
 		}
 		escaped = true
 		i += 2
 	}
+	end = longTextEnd(b, i)
+	if !escaped && end >= 0 {
+		escaped = bytes.IndexByte(b[i:end], '\\') >= 0
+	}
+	return end, escaped
 }
 
 // scanValue reads the value at b[i] without building it.
@@ -186,36 +182,6 @@ func (n *nesting) close(object bool) bool {
 	return (n.bits[n.depth>>6]>>(n.depth&63)&1 == 1) == object
 }
 
-// skipNested finds the end of the object or list at b[i]. Only strings and
-// brackets are looked at; what is kept is checked when it is copied.
-func skipNested(b []byte, i int) (int, *scanError) {
-	var nest nesting
-	start := i
-	for i < len(b) {
-		switch c := b[i]; c {
-		case '"':
-			e, _ := stringEnd(b, i+1)
-			if e < 0 {
-				return 0, scanErrorf(i, "this string does not end")
-			}
-			i = e
-		case '{', '[':
-			if !nest.open(c == '{') {
-				return 0, scanErrorf(i, "nested deeper than %d levels", maxDepth)
-			}
-		case '}', ']':
-			if !nest.close(c == '}') {
-				return 0, scanErrorf(i, "found %q, which closes nothing that is open", c)
-			}
-			if nest.depth == 0 {
-				return i + 1, nil
-			}
-		}
-		i++
-	}
-	return 0, scanErrorf(start, "this %q is never closed", b[start])
-}
-
 // field is one key and value of an object; Key is the text between the quotes.
 type field struct {
 	key        []byte
@@ -223,46 +189,22 @@ type field struct {
 	val        Value
 }
 
-// scanObject appends the fields of the object at b[i]. Where the keys come in
-// the order of guess (each quoted, as it stands in the text), they are compared
-// instead of scanned; hits is how many did.
-func scanObject(b []byte, i int, fields []field, guess [][]byte) (out []field, end, hits int, err *scanError) {
+// scanObject appends the fields of the object at b[i].
+func scanObject(b []byte, i int, fields []field) (out []field, end int, err *scanError) {
 	if i >= len(b) || b[i] != '{' {
-		return fields, i, 0, unexpected(b, i, "an object {…}")
+		return fields, i, unexpected(b, i, "an object {…}")
 	}
 	i = skipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
-		return fields, i + 1, 0, nil
+		return fields, i + 1, nil
 	}
-	for n := 0; ; n++ {
+	for {
 		var f field
-		if n < len(guess) && len(b)-i > len(guess[n]) && string(b[i:i+len(guess[n])]) == string(guess[n]) {
-			f.key = guess[n][1 : len(guess[n])-1]
-			i += len(guess[n])
-			if n == hits {
-				hits++
-			}
-		} else {
-			if i >= len(b) || b[i] != '"' {
-				return fields, i, hits, unexpected(b, i, "a quoted key")
-			}
-			e, esc := stringEnd(b, i+1)
-			if e < 0 {
-				return fields, i, hits, scanErrorf(i, "this key does not end")
-			}
-			f.key, f.keyEscaped = b[i+1:e], esc
-			i = e + 1
+		if f.key, f.keyEscaped, i, err = scanKey(b, i); err != nil {
+			return fields, i, err
 		}
-		if i < len(b) && b[i] == ':' {
-			i++
-		} else if i = skipSpace(b, i); i < len(b) && b[i] == ':' {
-			i++
-		} else {
-			return fields, i, hits, unexpected(b, i, "':'")
-		}
-		i = skipSpace(b, i)
 		if f.val, i, err = scanValue(b, i); err != nil {
-			return append(fields, f), i, hits, err // the key is good
+			return append(fields, f), i, err // the key is good
 		}
 		fields = append(fields, f)
 		i = skipSpace(b, i)
@@ -271,10 +213,28 @@ func scanObject(b []byte, i int, fields []field, guess [][]byte) (out []field, e
 			continue
 		}
 		if i < len(b) && b[i] == '}' {
-			return fields, i + 1, hits, nil
+			return fields, i + 1, nil
 		}
-		return fields, i, hits, unexpected(b, i, "',' or '}'")
+		return fields, i, unexpected(b, i, "',' or '}'")
 	}
+}
+
+// scanKey reads the key at b[i] and returns where its value begins.
+func scanKey(b []byte, i int) (key []byte, escaped bool, value int, err *scanError) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, false, i, unexpected(b, i, "a quoted key")
+	}
+	e, escaped := stringEnd(b, i+1)
+	if e < 0 {
+		return nil, false, i, scanErrorf(i, "this key does not end")
+	}
+	key, i = b[i+1:e], e+1
+	if i >= len(b) || b[i] != ':' {
+		if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
+			return nil, false, i, unexpected(b, i, "':'")
+		}
+	}
+	return key, escaped, skipSpace(b, i+1), nil
 }
 
 // scanArray calls each with every element of the list at b[i]; it stops with

@@ -230,7 +230,7 @@ func (m *Mapper) message(v Value) string {
 // errorObject reads {"type": …, "message": …} under their usual names; without
 // a message the object itself is it.
 func (m *Mapper) errorObject(t *store.Trial, v Value) string {
-	fields, _, _, err := scanObject(v.Text, 0, nil, nil)
+	fields, _, err := scanObject(v.Text, 0, nil)
 	if err != nil {
 		return err.Error()
 	}

@@ -77,7 +77,7 @@ func (m *Mapper) settleScores(t *store.Trial) string {
 		return err.Error()
 	}
 	t.Scores = m.arena.str(m.buf)
-	m.list, _, _, err = scanObject(raw, 0, m.list[:0], nil)
+	m.list, _, err = scanObject(raw, 0, m.list[:0])
 	if err != nil {
 		return err.Error()
 	}
@@ -135,7 +135,7 @@ var usageNames = map[string]string{
 func (m *Mapper) settleUsage(t *store.Trial) string {
 	raw := m.row.usage
 	var err *scanError
-	m.list, _, _, err = scanObject(raw.Text, 0, m.list[:0], nil)
+	m.list, _, err = scanObject(raw.Text, 0, m.list[:0])
 	if err != nil {
 		return err.Error()
 	}
@@ -270,7 +270,7 @@ func (m *Mapper) readConfig() *configEntry {
 	var members []string
 	seen := map[string]bool{}
 	add := func(v Value, samplingOnly bool) {
-		fields, _, _, err := scanObject(v.Text, 0, nil, nil)
+		fields, _, err := scanObject(v.Text, 0, nil)
 		if err != nil {
 			return
 		}

@@ -84,7 +84,7 @@ func sweKindOf(head []byte) sweKind {
 	if i >= len(b) || b[i] != '{' {
 		return sweNone
 	}
-	fields, _, _, _ := scanObject(b, i, nil, nil)
+	fields, _, _ := scanObject(b, i, nil)
 	if len(fields) == 0 {
 		return sweNone
 	}

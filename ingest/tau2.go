@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path"
 	"strings"
+	"time"
 
 	"passhat/ingest/store"
 )
@@ -181,8 +182,6 @@ type tau2Reader struct {
 	places  map[tau2Place]string
 	run     map[string]bool // tasks with a simulation
 	known   tau2Counts
-	fields  []field
-	message []field
 }
 
 // tau2Place is what tau2 keeps one result for.
@@ -217,7 +216,7 @@ func (r *tau2Reader) document() error {
 			if err := r.lookAhead(); err != nil {
 				return err
 			}
-			return d.elements(key, r.simulation)
+			return r.simulations(d, key)
 		case key == "simulation_index" && c == '[':
 			index = true
 		}
@@ -277,7 +276,7 @@ func (r *tau2Reader) index() error {
 	defer closer.Close()
 	_, err = d.whole(func(key string, c byte) error {
 		if key == "simulation_index" && c == '[' {
-			return d.elements(key, r.simulation)
+			return r.simulations(d, key)
 		}
 		return d.skip(c)
 	})
@@ -320,19 +319,24 @@ func (r *tau2Reader) metadata(d *document, key string, c byte) error {
 	return d.skip(c)
 }
 
-// simulation reads one element and hands on its trial or reject.
+// simulations reads the list called name, which begins at the stream's next byte.
+func (r *tau2Reader) simulations(d *document, name string) error {
+	return decodeElements(d, name, r.opt.jobs(), func() func(string, []byte, *tau2Sim) { return r.decoder().decode }, r.take)
+}
+
+// simulation reads one simulation.
 func (r *tau2Reader) simulation(at string, raw []byte) error {
-	t, bad := r.trial(at, raw)
-	if bad != nil {
-		if !r.yield(nil, bad) {
-			return errStopped
-		}
-		return nil
+	var s tau2Sim
+	r.decoder().decode(at, raw, &s)
+	return r.take(&s)
+}
+
+func (r *tau2Reader) decoder() *tau2Decoder {
+	loc, err := r.opt.location()
+	if err != nil {
+		loc = time.UTC // it was checked with the other options
 	}
-	if !r.yield(t, nil) {
-		return errStopped
-	}
-	return nil
+	return &tau2Decoder{in: r.in, opt: r.opt, loc: loc, base: r.base, sep: r.sep}
 }
 
 // notes says what a user should know of the run.

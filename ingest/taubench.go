@@ -201,7 +201,7 @@ func streamError(in *Input, s *arrayStream, err error) error {
 // trial reads one element; pos is its place.
 func (r *tauReader) trial(pos string, elem []byte) (*store.Trial, *SyntaxError) {
 	bad := func(at, reason string) *SyntaxError { return NewSyntaxError(r.in, 0, pos+at, reason, elem) }
-	fields, end, _, serr := scanObject(elem, 0, r.fields[:0], nil)
+	fields, end, serr := scanObject(elem, 0, r.fields[:0])
 	r.fields = fields
 	if serr != nil {
 		return nil, bad("", serr.Error())
@@ -278,7 +278,7 @@ func (r *tauReader) info(t *store.Trial, v Value, scores, extra *jsonObject) (at
 	if v.Kind != Object {
 		return ".info", "found " + v.Kind.String() + ", an object is wanted"
 	}
-	fields, _, _, err := scanObject(v.Text, 0, r.inner[:0], nil)
+	fields, _, err := scanObject(v.Text, 0, r.inner[:0])
 	r.inner = fields
 	if err != nil {
 		return ".info", err.Error()
@@ -328,7 +328,7 @@ func (r *tauReader) traj(t *store.Trial, v Value, extra *jsonObject) string {
 		if m.Kind != Object {
 			return nil
 		}
-		fields, _, _, serr := scanObject(m.Text, 0, r.inner[:0], nil)
+		fields, _, serr := scanObject(m.Text, 0, r.inner[:0])
 		r.inner = fields
 		if serr != nil {
 			return serr

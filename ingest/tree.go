@@ -77,7 +77,7 @@ func (v Value) eachMember(f func(key string, v Value) bool) {
 	if v.Kind != Object {
 		return
 	}
-	fields, _, _, err := scanObject(v.Text, 0, nil, nil)
+	fields, _, err := scanObject(v.Text, 0, nil)
 	if err != nil {
 		return
 	}
@@ -161,25 +161,32 @@ func (o *jsonObject) int(key string, n int64) { o.raw(key, appendJSONInt(nil, n)
 // time reads a time of a log; one without a zone is in the zone of --tz and
 // counted, so that the summary says so.
 func (in *Input) time(v Value, opt *Options) time.Time {
-	if v.Kind == Null || v.Kind >= Object {
-		return time.Time{}
-	}
-	if v.Kind == Number {
-		at, _ := epochTime(v)
-		return at
-	}
 	loc, err := opt.location()
 	if err != nil {
 		return time.Time{}
 	}
-	at, naive, ok := parseTime([]byte(v.words()), loc)
-	if !ok {
-		return time.Time{}
-	}
+	at, naive := timeOf(v, loc)
 	if naive {
 		in.naiveTimes++
 	}
 	return at
+}
+
+// timeOf reads a time of a log, in loc if it names no zone, which naive says;
+// the zero time if it is none.
+func timeOf(v Value, loc *time.Location) (at time.Time, naive bool) {
+	if v.Kind == Null || v.Kind >= Object {
+		return at, false
+	}
+	if v.Kind == Number {
+		at, _ = epochTime(v)
+		return at, false
+	}
+	at, naive, ok := parseTime([]byte(v.words()), loc)
+	if !ok {
+		return time.Time{}, false
+	}
+	return at, naive
 }
 
 // newTrial begins a trial of a document: pos is its place, raw its text, whose

@@ -177,7 +177,7 @@ func (r *vfReader) chunk(c *chunk, yield func(*store.Trial, error) bool) bool {
 // line reads one rollout or episode.
 func (r *vfReader) line(b []byte, no int64) (t *store.Trial, path, reason string) {
 	i := skipSpace(b, 0)
-	fields, end, _, serr := scanObject(b, i, nil, nil)
+	fields, end, serr := scanObject(b, i, nil)
 	if serr != nil {
 		return nil, "", serr.Error()
 	}
