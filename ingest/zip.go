@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -280,9 +282,9 @@ func unpack(ctx context.Context, in *Input, dir string) ([]Found, error) {
 		if last[f.Name] != f || f.FileInfo().IsDir() {
 			continue
 		}
-		name := f.Name
-		if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) || !f.FileInfo().Mode().IsRegular() {
-			return nil, fmt.Errorf("%s: member %q: a plain file in the archive is wanted, not a path that leads out of it or a link; nothing was read", in.Name, cutText(name, 200))
+		name := path.Clean(f.Name) // "./a" is a
+		if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) || slices.Contains(strings.Split(f.Name, "/"), "..") || !f.FileInfo().Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: member %q: a plain file in the archive is wanted, not a path that leads out of it or a link; nothing was read", in.Name, cutText(f.Name, 200))
 		}
 		if hiddenName(name) {
 			continue

@@ -26,6 +26,8 @@ type torture struct {
 	seed    uint64
 	rng     *rand.Rand
 	round   int // makes names that no other round has
+	kills   int // at least so many processes killed by mode crash
+	runs    int // at least so many reports by mode soak
 
 	mode    string
 	tallies []*tortureCount
@@ -67,13 +69,13 @@ type tortureMode struct {
 
 func tortureModes() []tortureMode {
 	return []tortureMode{
-		{"crash", 0.26, "kill -9 of ingest, drop, compact and export at instants spread over their run", (*torture).crash},
+		{"crash", 0.30, "kill -9 of ingest, drop, compact and export at instants spread over their run", (*torture).crash},
 		{"faults", 0.16, "disk full, read, write, fsync, rename and lock errors, permission lost", (*torture).injected},
 		{"together", 0.16, "8 writers, 4 readers and a compactor at once; a store that is mounted read-only", (*torture).together},
 		{"hostile", 0.16, "mutations of the samples of every format, bombs, odd files and names", (*torture).hostile},
 		{"strangers", 0.06, "SQL that must be refused; interrupts and limits", (*torture).strangers},
 		{"outputs", 0.06, "injections into every form of output; planted secrets", (*torture).outputs},
-		{"soak", 0.14, "runs of reports in one process", (*torture).soak},
+		{"soak", 0.10, "runs of reports in one process", (*torture).soak},
 	}
 }
 
@@ -81,6 +83,7 @@ func (b *bench) tortureCommand() *cobra.Command {
 	var minutes float64
 	var only []string
 	var exe, samples string
+	var kills, runs int
 	var names []string
 	for _, m := range tortureModes() {
 		names = append(names, m.name)
@@ -99,7 +102,7 @@ func (b *bench) tortureCommand() *cobra.Command {
 				}
 			}
 			return b.inScratch(func(dir string) error {
-				t := &torture{dir: dir, exe: exe, samples: samples, seed: b.seed, rng: rand.New(rand.NewPCG(b.seed, 3))}
+				t := &torture{dir: dir, exe: exe, samples: samples, kills: kills, runs: runs, seed: b.seed, rng: rand.New(rand.NewPCG(b.seed, 3))}
 				return t.runAll(cmd.Context(), time.Duration(minutes*float64(time.Minute)), only)
 			})
 		},
@@ -107,6 +110,8 @@ func (b *bench) tortureCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.Float64Var(&minutes, "minutes", 10, "how long in all, about")
 	f.StringSliceVar(&only, "only", nil, "these modes only: "+strings.Join(names, ", "))
+	f.IntVar(&kills, "kills", 0, "go on until mode crash has killed so many processes, even if that takes longer")
+	f.IntVar(&runs, "reports", 0, "go on until mode soak has run so many reports, even if that takes longer")
 	f.StringVar(&exe, "passhat", "", "the program to torture (default: build ./cmd/passhat)")
 	f.StringVar(&samples, "samples", filepath.Join("testdata", "formats"), "folder with small logs of every format")
 	return cmd

@@ -30,6 +30,8 @@ type crashed struct {
 	sources []torturedLog
 	made    int                      // sources ever
 	took    map[string]time.Duration // how long an operation takes undisturbed
+	startup time.Duration            // of this, how long the program takes to start
+	killed  *int                     // processes, over all stores
 }
 
 // killsPerTorturedStore is how many killed commands one store sees before a fresh one.
@@ -38,13 +40,16 @@ const killsPerTorturedStore = 40
 func (t *torture) crash(ctx context.Context, until time.Time) error {
 	able := t.able(ctx)
 	took := map[string]time.Duration{}
-	for first := true; first || time.Now().Before(until); first = false {
+	startup := t.startup(ctx)
+	killed := 0
+	more := func() bool { return time.Now().Before(until) || killed < t.kills }
+	for first := true; first || more(); first = false {
 		dir, err := t.fresh("crash")
 		if err != nil {
 			return err
 		}
-		c := &crashed{t: t, dir: filepath.Join(dir, "store"), in: filepath.Join(dir, "logs"), holds: model{}, took: took}
-		for i := 0; i < killsPerTorturedStore && (i < 8 || time.Now().Before(until)); i++ {
+		c := &crashed{t: t, dir: filepath.Join(dir, "store"), in: filepath.Join(dir, "logs"), holds: model{}, took: took, startup: startup, killed: &killed}
+		for i := 0; i < killsPerTorturedStore && (i < 8 || more()); i++ {
 			if err := c.round(ctx, able, i); err != nil {
 				if ctx.Err() != nil {
 					return err
@@ -62,6 +67,15 @@ func (t *torture) crash(ctx context.Context, until time.Time) error {
 		}
 	}
 	return nil
+}
+
+// startup is how long the program takes until it begins to work.
+func (t *torture) startup(ctx context.Context) time.Duration {
+	least := time.Hour
+	for range 5 {
+		least = min(least, t.run(ctx, "version").took)
+	}
+	return least
 }
 
 // able asks the program which of the killed commands it has.
@@ -102,6 +116,7 @@ func (c *crashed) round(ctx context.Context, able map[string]bool, i int) error 
 		return fmt.Errorf("after a kill of %s: %w", op.name, err)
 	}
 	if killed {
+		*c.killed++
 		c.t.count("killed: "+op.name, 1)
 		if at == 1 && op.before.differs(op.after) != "" {
 			c.t.count("of these after their commit", 1)
@@ -116,6 +131,9 @@ func (c *crashed) round(ctx context.Context, able map[string]bool, i int) error 
 	}
 	if err := o.wants(codes...); err != nil {
 		return fmt.Errorf("again after a kill: %w", err)
+	}
+	if !killed || at == 0 { // it had all of its work to do again; machines get slower and faster
+		c.took[op.name] = (c.took[op.name] + o.took) / 2
 	}
 	return c.settled(ctx, op)
 }
@@ -145,9 +163,11 @@ func (c *crashed) killOne(ctx context.Context, op operation) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	at := time.Duration(c.t.rng.Int64N(int64(usual)*6/5 + 1))
+	// The work, not the start of a program that has touched nothing yet, is where kills can hurt.
+	work := max(usual-c.startup, time.Millisecond)
+	at := c.startup/2 + time.Duration(c.t.rng.Int64N(int64(work)*11/10+1))
 	if style == 1 {
-		at = usual/2 + time.Duration(c.t.rng.Int64N(int64(usual)*3/5+1))
+		at = c.startup + work/2 + time.Duration(c.t.rng.Int64N(int64(work)*11/20+1))
 	}
 	var o outcome
 	if watch != nil {
@@ -165,14 +185,13 @@ func (c *crashed) killOne(ctx context.Context, op operation) (bool, error) {
 		}
 		return true, nil
 	}
-	codes := []int{0}
-	return false, o.wants(codes...)
+	return false, o.wants(0)
 }
 
 // choose picks the next operation; the first ones fill the store.
 func (c *crashed) choose(able map[string]bool, i int) operation {
 	n := len(c.sources)
-	kind := c.t.rng.IntN(10)
+	kind := c.t.rng.IntN(12)
 	switch {
 	case n < 3 || kind < 3:
 		return c.ingestNew()
@@ -203,19 +222,19 @@ func (c *crashed) ingest(name string, l torturedLog, flags ...string) operation 
 }
 
 func (c *crashed) ingestNew() operation {
-	l := torturedLog{suite: fmt.Sprintf("suite-%d", c.made), seed: c.t.rng.Uint64(), rows: 500 + c.t.rng.IntN(6000)}
+	l := torturedLog{suite: fmt.Sprintf("suite-%d", c.made), seed: c.t.rng.Uint64(), rows: 200 + c.t.rng.IntN(2000)}
 	c.made++
 	c.sources = append(c.sources, l)
 	return c.ingest("ingest of a new log", l)
 }
 
 func (c *crashed) grow(i int) operation {
-	c.sources[i].rows += 1 + c.t.rng.IntN(3000)
+	c.sources[i].rows += 1 + c.t.rng.IntN(1000)
 	return c.ingest("ingest of a grown log", c.sources[i])
 }
 
 func (c *crashed) replace(i int) operation {
-	c.sources[i].seed, c.sources[i].rows = c.t.rng.Uint64(), 500+c.t.rng.IntN(6000)
+	c.sources[i].seed, c.sources[i].rows = c.t.rng.Uint64(), 200+c.t.rng.IntN(2000)
 	return c.ingest("ingest --replace", c.sources[i], "--replace")
 }
 
