@@ -52,12 +52,16 @@ type heard struct {
 	out, err lineWriter
 	last     []byte // the last line of stdout that is not blank
 	piece    bool   // last is a piece of a line that is too long
+	head     []byte // how that line began
 	inLong   bool
 	sum      hash.Hash
 	printed  bool
 	tail     []string
 	log      *trialLog
 }
+
+// headBytes is how much of a line that is too long is kept to tell a report.
+const headBytes = 256
 
 // errTail is how many lines of stderr are kept.
 const errTail = 3
@@ -67,11 +71,15 @@ func newHeard(log *trialLog) *heard {
 	h.out.take = func(line []byte, whole bool) {
 		h.log.write(line)
 		long := h.inLong || !whole
+		begins := long && !h.inLong
 		h.inLong = !whole
 		if len(bytes.TrimSpace(line)) == 0 {
 			return
 		}
 		h.flush()
+		if begins {
+			h.head = append(h.head[:0], line[:min(len(line), headBytes)]...)
+		}
 		h.last, h.piece = append(h.last[:0], line...), long
 	}
 	h.err.take = func(line []byte, _ bool) {
@@ -118,39 +126,6 @@ func cutText(s string, n int) string {
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
-
-// secrets are values of the environment that must not be recorded.
-type secrets struct{ replace *strings.Replacer }
-
-// secretNames are parts of the names of variables that hold secrets.
-var secretNames = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE", "DSN"}
-
-// secretsOf finds them by the names of the variables. Short values are words
-// that stand everywhere, and are no secrets.
-func secretsOf(env []string) *secrets {
-	const short = 8
-	var pairs []string
-	for _, e := range env {
-		name, value, _ := strings.Cut(e, "=")
-		upper := strings.ToUpper(name)
-		if len(value) < short || strings.HasSuffix(upper, "_SOCK") {
-			continue
-		}
-		for _, word := range secretNames {
-			if strings.Contains(upper, word) {
-				pairs = append(pairs, value, "[$"+name+"]")
-				// As it stands in JSON.
-				if quoted := strings.Trim(string(encode(value)), `"`); quoted != value {
-					pairs = append(pairs, quoted, "[$"+name+"]")
-				}
-				break
-			}
-		}
-	}
-	return &secrets{strings.NewReplacer(pairs...)}
-}
-
-func (s *secrets) hide(text string) string { return s.replace.Replace(text) }
 
 // trialLog is a file for what a trial printed; nil is none.
 type trialLog struct {

@@ -25,7 +25,9 @@ type output struct {
 	suite   string
 	runID   string
 	runAt   string
-	config  string // contract of the lines so far
+	config  string            // contract of the lines so far
+	tasks   map[string]string // hash of each task that has a line, "" where it was not recorded
+	absent  map[string]bool   // tasks of which a line says that no trial ended
 	lines   int
 	end     int64 // where the last whole line ends
 	unended bool  // the last line lacks its line end only
@@ -46,12 +48,20 @@ type logLine struct {
 	ErrorType string          `json:"error_type"`
 	Cost      *float64        `json:"cost_usd"`
 	Config    json.RawMessage `json:"config"`
+	Extra     struct {
+		Task    string `json:"task_sha256"`
+		Untried bool   `json:"untried"`
+	} `json:"extra"`
+}
+
+func newOutput(path string) *output {
+	return &output{path: path, done: map[key]bool{}, starts: map[key]int{}, tasks: map[string]string{}, absent: map[string]bool{}}
 }
 
 // openOutput reads what the log has, if it is there, and locks it against
 // another call. Nothing is written before ready.
 func openOutput(path string) (*output, error) {
-	o := &output{path: path, done: map[key]bool{}, starts: map[key]int{}}
+	o := newOutput(path)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
@@ -166,15 +176,20 @@ func (o *output) take(line []byte) error {
 	if o.lines > 0 && (l.RunID != o.runID || l.Suite != o.suite) {
 		return fmt.Errorf("it is of the run %q, the lines before of %q", l.RunID, o.runID)
 	}
-	o.suite, o.runID, o.config = l.Suite, l.RunID, string(l.Config)
 	if o.lines == 0 {
-		o.runAt = l.RunAt
+		o.suite, o.runID, o.runAt, o.config = l.Suite, l.RunID, l.RunAt, string(l.Config)
+	}
+	if l.Extra.Untried {
+		o.absent[l.TaskID] = true
+		o.lines++
+		return nil
 	}
 	k := key{l.TaskID, l.Variant, *l.Trial}
 	if o.done[k] {
 		return fmt.Errorf("trial %s is there twice", k)
 	}
 	o.done[k] = true
+	o.tasks[l.TaskID] = l.Extra.Task
 	o.lines++
 	o.sum.add(l.Passed, l.ErrorType, l.Cost)
 	return nil
@@ -295,7 +310,7 @@ func differs(want contract, config string) string {
 	case have.Command != mine.Command:
 		return "command"
 	case have.Tasks != mine.Tasks:
-		return "tasks"
+		return "file of tasks"
 	case have.Timeout != mine.Timeout:
 		return fmt.Sprintf("timeout (%gs then, %gs now)", have.Timeout, mine.Timeout)
 	case len(have.Set)+len(mine.Set) > 0 && !reflect.DeepEqual(have.Set, mine.Set):

@@ -28,7 +28,7 @@ func TestRefusals(t *testing.T) {
 		{func(s *runner.Spec) { s.RunID = "r2" }, `holds the run "r", not "r2"`},
 		{func(s *runner.Spec) { s.Suite = "t" }, `holds the suite "s", not "t"`},
 		{func(s *runner.Spec) { s.Command = append(s.Command, "x") }, "another command"},
-		{func(s *runner.Spec) { s.Tasks, s.TasksHash = other, otherHash }, "another tasks"},
+		{func(s *runner.Spec) { s.Tasks, s.TasksHash = other, otherHash }, "with the task a, which the tasks no longer have"},
 		{func(s *runner.Spec) { s.Timeout *= 2 }, "another timeout"},
 		{func(s *runner.Spec) { s.Set = map[string]any{"model": "m"} }, "another settings"},
 		{func(s *runner.Spec) { s.Command = []string{"nosuchprogram"} }, "there is no program nosuchprogram"},

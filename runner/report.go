@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -119,6 +120,19 @@ func parseReport(line []byte) (r report, ok bool) {
 		r.passed = &failed
 	}
 	return r, ok
+}
+
+// cutReport is the report of a last line that is too long to be read, by how it
+// begins: one that begins like a report says nothing certain.
+func cutReport(head []byte) (r report, ok bool) {
+	r.columns, r.extra = map[string]any{}, map[string]any{}
+	head = bytes.TrimSpace(bytes.TrimPrefix(colour.ReplaceAll(head, nil), []byte("\ufeff")))
+	if !looksLikeReport.Match(head) {
+		return r, false
+	}
+	r.ungraded = true
+	r.fault("the last line", []byte("longer than "+strconv.Itoa(maxLine)+" bytes"), "a report below that")
+	return r, true
 }
 
 // colour is what terminals take for colours and the like.

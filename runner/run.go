@@ -24,6 +24,8 @@ type Run struct {
 	config       []byte
 	dir          string // the working directory
 	program      string
+	tasksHash    string // of the tasks that the run began with, where others came since
+	grown        int    // how many came
 	secrets      *secrets
 	jobs         []job // to be done
 	sum          Summary
@@ -89,6 +91,7 @@ func (r *Run) check() error {
 		}
 	}
 	r.secrets = secretsOf(os.Environ())
+	s.Set = r.secrets.hideSet(s.Set)
 	return nil
 }
 
@@ -103,7 +106,10 @@ func (r *Run) resume() error {
 		case s.Suite != o.suite:
 			return usagef("%s holds the suite %q, not %q; a log holds one run, so name another -o", s.Out, o.suite, s.Suite)
 		}
-		if what := s.ContractDiffers(o.config); what != "" {
+		if err := r.sameTasks(); err != nil {
+			return err
+		}
+		if what := r.ContractDiffers(o.config); what != "" {
 			return usagef("%s holds the run %q with another %s; trials of both would be mixed, so name another --run and -o", s.Out, o.runID, what)
 		}
 		r.runID = o.runID
@@ -115,9 +121,9 @@ func (r *Run) resume() error {
 	if r.runAt == "" {
 		r.runAt = stamp(now)
 	}
-	r.config = encode(s.contract())
+	r.config = encode(r.contract())
 	r.sum = o.sum
-	r.sum.Suite, r.sum.RunID, r.sum.Before = r.suite, r.runID, o.lines
+	r.sum.Suite, r.sum.RunID, r.sum.Before = r.suite, r.runID, len(o.done)
 	all := s.plan()
 	r.sum.Planned = len(all)
 	known := 0
@@ -128,7 +134,10 @@ func (r *Run) resume() error {
 		}
 		r.jobs = append(r.jobs, j)
 	}
-	if more := o.lines - known; more > 0 {
+	if r.grown > 0 {
+		r.sum.Notes = append(r.sum.Notes, fmt.Sprintf("the tasks have grown by %d since the run began; those are run, the others stay as they are", r.grown))
+	}
+	if more := len(o.done) - known; more > 0 {
 		r.sum.Planned += more
 		r.sum.Notes = append(r.sum.Notes, fmt.Sprintf("%d trials of the log are beyond what is planned now; they stay", more))
 	}
@@ -182,6 +191,9 @@ func (r *Run) Do(ctx context.Context) (Summary, error) {
 	close(jobs)
 	workers.Wait()
 	r.finish()
+	if r.err == nil {
+		r.err = r.noteUntried(ctx)
+	}
 	if r.err != nil {
 		return r.sum, r.err
 	}

@@ -85,7 +85,9 @@ func TestVerdicts(t *testing.T) {
 		{"exit code 0", "exit 0", map[string]any{"passed": true, "error_type": nil, "error_message": nil, "score": nil, "output_hash": nil}},
 		{"another exit code", "echo first >&2; echo 'it broke' >&2; exit 3", map[string]any{"passed": false, "error_type": "agent", "error_message": "exit code 3: first it broke"}},
 		{"no such program inside", "exec nosuchprogram", map[string]any{"passed": false, "error_type": "infra"}},
-		{"a signal", "kill -9 $$", map[string]any{"passed": false, "error_type": "infra", "error_message": "ended by the signal SIGKILL"}},
+		{"a crash", "kill -SEGV $$", map[string]any{"passed": false, "error_type": "agent", "error_message": "ended by the signal SIGSEGV"}},
+		{"an abort", "echo 'assertion failed' >&2; kill -ABRT $$", map[string]any{"passed": false, "error_type": "agent", "error_message": "ended by the signal SIGABRT: assertion failed"}},
+		{"killed from outside", "kill -9 $$", map[string]any{"passed": false, "error_type": "agent", "error_message": "ended by the signal SIGKILL from outside (too much memory?)"}},
 		{"a report", `echo hello; echo '{"score":0.5,"cost":0.25,"input_tokens":10,"turns":3,"tool_calls":2,"note":"n"}'`,
 			map[string]any{"passed": true, "score": 0.5, "cost_usd": 0.25, "input_tokens": 10.0, "turns": 3.0, "tool_calls": 2.0}},
 		{"a report without a line end", `printf '%s' '{"score":1}'`, map[string]any{"passed": true, "score": 1.0}},
@@ -96,11 +98,13 @@ func TestVerdicts(t *testing.T) {
 		{"a report cannot undo the exit code", `echo '{"passed":true,"error_type":"tool","error":"lost"}'; exit 1`,
 			map[string]any{"passed": false, "error_type": "tool", "error_message": "exit code 1: lost"}},
 		{"values that are none", `echo '{"score":"high","cost":-1,"turns":1.5,"passed":"yes","tool_calls":7}'`,
-			map[string]any{"passed": nil, "error_type": "grader", "score": nil, "cost_usd": nil, "turns": nil, "tool_calls": 7.0}},
+			map[string]any{"passed": nil, "error_type": "scorer", "score": nil, "cost_usd": nil, "turns": nil, "tool_calls": 7.0}},
 		{"JSON that is no report", `echo '{"answer":42}'`, map[string]any{"passed": true, "answer": nil}},
-		{"half a report", `echo '{"score":0.5'`, map[string]any{"passed": nil, "error_type": "grader", "score": nil}},
+		{"half a report", `echo '{"score":0.5'`, map[string]any{"passed": nil, "error_type": "scorer", "score": nil}},
 		{"a very long line", `head -c 3000000 /dev/zero | tr '\0' x; echo; echo '{"score":0.5}'`, map[string]any{"passed": true, "score": 0.5}},
-		{"a very long last line", `printf '{"score":0.5,"x":"'; head -c 3000000 /dev/zero | tr '\0' x; echo '"}'`, map[string]any{"passed": true, "score": nil}},
+		{"a very long report", `printf '{"passed":false,"x":"'; head -c 3000000 /dev/zero | tr '\0' x; echo '"}'`,
+			map[string]any{"passed": nil, "score": nil, "error_type": "scorer", "error_message": "its report can't be read: the last line is longer than 1048576 bytes, want a report below that"}},
+		{"a very long last line that is no report", `head -c 3000000 /dev/zero | tr '\0' x; echo; echo; exit 0`, map[string]any{"passed": true, "error_type": nil}},
 		{"its own columns", `echo '{"passed":true,"task_id":"other","run_id":"other","suite":"x","config":{},"planned_trials":99,"trial":7}'`,
 			map[string]any{"task_id": "a", "run_id": "r", "suite": "s", "planned_trials": 1.0, "trial": 0.0}},
 	} {
@@ -320,7 +324,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	began := time.Now()
 	sum, rows, err := do(t, ctx, s)
-	if !errors.Is(err, context.Canceled) || len(rows) != 1 || sum.Missing != 2 || time.Since(began) > 40*time.Second {
+	if !errors.Is(err, context.Canceled) || len(rows) != 3 || rows[1]["passed"] != nil || sum.Missing != 2 || time.Since(began) > 40*time.Second {
 		t.Fatalf("%+v, %v, %v", sum, rows, err)
 	}
 	s.Progress = nil

@@ -55,8 +55,11 @@ type Summary struct {
 	Timeouts     int // of the failed
 	Missing      int
 	MissingTasks int // tasks without the trials that are planned
-	Cost         float64
-	CostKnown    int
+	// Untried are the tasks of which no trial ended, and of which the log
+	// therefore got a line without verdict by this call.
+	Untried   []string
+	Cost      float64
+	CostKnown int
 	// Cut are the trials that an earlier interruption cut and that were to be
 	// run again.
 	Cut []string
@@ -126,10 +129,3 @@ func (s *Spec) contract() contract {
 	sum := sha256.Sum256([]byte(strings.Join(s.Command, "\x00")))
 	return contract{Command: hex.EncodeToString(sum[:]), Tasks: s.TasksHash, Timeout: s.Timeout.Seconds(), Set: s.Set}
 }
-
-// Contract is the column config that every trial of the run has, as JSON.
-func (s *Spec) Contract() string { return string(encode(s.contract())) }
-
-// ContractDiffers says in which part of its contract a trial recorded with
-// config differs from the run, "" if in none.
-func (s *Spec) ContractDiffers(config string) string { return differs(s.contract(), config) }

@@ -32,6 +32,12 @@ type Task struct {
 	JSON     string    // the line itself
 }
 
+// hash tells whether a task is as it was in an earlier call.
+func (t *Task) hash() string {
+	sum := sha256.Sum256([]byte(t.JSON))
+	return hex.EncodeToString(sum[:8])
+}
+
 // A Variant is one phrasing of a task in one start state.
 type Variant struct {
 	Name   string // "" where the task has one only

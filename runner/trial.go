@@ -17,6 +17,7 @@ const (
 	errTimeout = "timeout"
 	errInfra   = "infra"
 	errAgent   = "agent"
+	errScorer  = "scorer"
 
 	// grace is how long a process may take to end once it is asked to.
 	grace = 3 * time.Second
@@ -40,6 +41,7 @@ type outcome struct {
 	log          string // file with what it printed
 	report       report
 	reported     bool
+	untried      bool // there was no trial: see Run.noteUntried
 }
 
 // trial runs the command once. The error is errCut, or a fault of the machine
@@ -162,8 +164,9 @@ func (r *Run) environment(j job) []string {
 
 // judge decides the verdict.
 func (o *outcome) judge(r *Run, cmd *exec.Cmd, h *heard, late bool) {
-	o.report, o.reported = report{}, false
-	if !h.piece {
+	if h.piece {
+		o.report, o.reported = cutReport(h.head)
+	} else {
 		o.report, o.reported = parseReport([]byte(r.secrets.hide(string(h.last))))
 	}
 	o.hash = h.hash(o.reported)
@@ -183,9 +186,13 @@ func (o *outcome) judge(r *Run, cmd *exec.Cmd, h *heard, late bool) {
 		o.errorType, o.errorMessage = errTimeout, fmt.Sprintf("no end within %v", r.spec.Timeout)
 		said = o.report.errorText
 	case signal != "":
-		o.errorType, o.errorMessage = errInfra, "ended by the signal "+signal
+		// Nobody here sent it: the command crashed, or took more than it may.
+		o.errorType, o.errorMessage = errAgent, "ended by the signal "+signal
+		if signal == "SIGKILL" {
+			o.errorMessage += " from outside (too much memory?)"
+		}
 	case o.exit == 126 || o.exit == 127:
-		o.errorType, o.errorMessage = errInfra, fmt.Sprintf("exit code %d", o.exit)
+		o.errorType, o.errorMessage = errInfra, fmt.Sprintf("exit code %d (a program could not be started)", o.exit)
 	case o.exit != 0:
 		o.errorType, o.errorMessage = errAgent, fmt.Sprintf("exit code %d", o.exit)
 	default:
@@ -195,7 +202,7 @@ func (o *outcome) judge(r *Run, cmd *exec.Cmd, h *heard, late bool) {
 		} else if o.report.ungraded {
 			o.passed = nil
 			if len(o.report.faults) > 0 {
-				o.errorType, o.errorMessage = "grader", cutText("its report can't be read: "+strings.Join(o.report.faults, "; "), 2000)
+				o.errorType, o.errorMessage = errScorer, cutText("its report can't be read: "+strings.Join(o.report.faults, "; "), 2000)
 				return
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -14,10 +13,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"passhat/ingest"
 	"passhat/ingest/store"
 	"passhat/runner"
-	"passhat/sql"
 )
 
 // runFlags are the flags of passhat run.
@@ -32,18 +29,27 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	var r runFlags
 	cmd := &cobra.Command{
-		Use:   "run --tasks FILE -k N -o LOG -- CMD ARG...",
+		Use:   "run --tasks FILE -k N [-o LOG] -- CMD ARG...",
 		Short: "record repeated trials of any command: once per task, variant and trial, then ingest the log",
 		Long: `run tries every task of a file N times with a command of yours and records the verdicts.
 
 Each trial runs in an empty folder of its own. The prompt stands on stdin, in $PASSHAT_PROMPT and for {prompt} in the
 arguments; $PASSHAT_TASK_ID, _VARIANT, _STATE, _TRIAL, _SEED, _TRIAL_SEED, _SUITE, _RUN_ID, _TASK (the task's line) and
-_DIR (where passhat was called; {dir} in arguments) tell the rest. Exit code 0 is a pass; any other, or no end within
---timeout, a failure. A JSON object on the last line of stdout may give passed, score, cost_usd, input_tokens,
-output_tokens, turns, tool_calls, error and other columns. A line that begins like one and can't be read leaves its trial
-ungraded, and an error without passed is a failure.
+_DIR (where passhat was called; {dir} in arguments) tell the rest. Exit code 0 is a pass; any other, a crash, or no end
+within --timeout, a failure. A JSON object on the last line of stdout may give passed, score, cost_usd, input_tokens,
+output_tokens, turns, tool_calls, error and other columns. A line that begins like one and can't be read, or is longer than
+1 MiB, leaves its trial ungraded (without a verdict), and an error without passed is a failure.
 
-The same command again goes on where the last one stopped: what is in LOG is done, failures too.`,
+The same command again goes on where the last one stopped: what is in LOG is done, failures too. Tasks may be added to the
+FILE and -k raised, and only what is new is run. A task that a stopped run never came to stands in LOG as one ungraded trial,
+error_type infra, so that no figure is silently made of the other tasks; its first trial takes that one's place.
+
+Kept out of LOG and of --logs: values of variables whose names say that they are secret (…KEY, …TOKEN, …SECRET, …PASSWORD,
+…AUTH, …DSN and the like, from 8 letters on; [$NAME] stands for them), texts in the form of known keys and tokens, passwords in
+addresses ([secret]), and fields of the report and of --set whose names say that they are secret. The command line is kept as a hash only.
+
+Exit codes: 0 all trials are done, passed or not; 2 wrong command line; 4 stopped at --max-cost-usd, or the log or store can't be
+written; 130 interrupted. What was done is in LOG in every case.`,
 		Example: `  passhat run --tasks tasks.jsonl -k 8 -o trials.jsonl --set model=small-1 -- ./agent {prompt}
   passhat run --tasks tasks.jsonl -k 3 --n high_risk_write=10 --jobs 4 --max-cost-usd 20 -o trials.jsonl -- python3 {dir}/agent.py`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,7 +66,7 @@ The same command again goes on where the last one stopped: what is in LOG is don
 	f.IntVar(&s.Jobs, "jobs", 1, "trials at once")
 	f.DurationVar(&s.Timeout, "timeout", 10*time.Minute, "longest `TIME` of a trial, such as 90s; 0 is no limit")
 	f.Float64Var(&s.MaxCost, "max-cost-usd", 0, "stop before the trials have cost more than this, as far as they tell their cost")
-	f.StringVarP(&s.Out, "out", "o", "", "the `LOG`, a JSON Lines file that is appended to")
+	f.StringVarP(&s.Out, "out", "o", "", "the `LOG`, a JSON Lines file that is appended to (default the name of the tasks' file with .trials.jsonl)")
 	f.StringVar(&s.Suite, "suite", "", "name of the suite (default the name of the tasks' file)")
 	f.StringVar(&s.RunID, "run", "", "name of the run (default suite and time, or that of the log)")
 	f.StringArrayVar(&r.set, "set", nil, "`COLUMN=VALUE` of every trial, such as model=small-1 or extra.team=x (repeatable)")
@@ -103,6 +109,7 @@ func (a *app) runTrials(cmd *cobra.Command, r *runFlags, command []string) error
 		if err := a.ingestRun(ctx, r.spec.Out); err != nil {
 			return err
 		}
+		a.sayNext(run)
 	}
 	if sum.OverCost && sum.Missing > 0 {
 		return fmt.Errorf("run: stopped at the ceiling of $%g: %s missing of %d; raise --max-cost-usd and call it again to go on",
@@ -120,8 +127,8 @@ func (r *runFlags) fill(command []string) error {
 		return usagef("run: want --tasks FILE")
 	case s.K < 1:
 		return usagef("run: want -k N, how often each task is to be tried")
-	case s.Out == "" || s.Out == "-":
-		return usagef("run: want -o LOG, the file that trials are recorded in")
+	case s.Out == "-":
+		return usagef("run: -o -: want a file, which the same command can go on with")
 	case s.Jobs < 1:
 		return usagef("--jobs %d: want a number of at least 1", s.Jobs)
 	case s.Timeout < 0:
@@ -129,11 +136,14 @@ func (r *runFlags) fill(command []string) error {
 	case !(s.MaxCost >= 0) || math.IsInf(s.MaxCost, 0):
 		return usagef("--max-cost-usd %g: want an amount of at least 0", s.MaxCost)
 	case len(command) == 0:
-		return usagef("run: want a command behind --, such as: passhat run --tasks %s -k %d -o %s -- ./agent {prompt}", r.tasks, s.K, s.Out)
+		return usagef("run: want a command behind --, such as: passhat run --tasks %s -k %d -- ./agent {prompt}", r.tasks, s.K)
+	}
+	base := strings.TrimSuffix(filepath.Base(r.tasks), filepath.Ext(r.tasks))
+	if s.Out == "" {
+		s.Out = base + ".trials.jsonl"
 	}
 	if s.Suite == "" {
-		base := filepath.Base(r.tasks)
-		s.Suite = strings.TrimSuffix(base, filepath.Ext(base))
+		s.Suite = base
 	}
 	var err error
 	if s.N, err = perRisk(r.perRisk); err != nil {
@@ -209,30 +219,6 @@ func setColumns(pairs []string) (map[string]any, error) {
 	return out, nil
 }
 
-// checkStored refuses to mix a run with another one of its name in the store.
-func (a *app) checkStored(ctx context.Context, r *runFlags, run *runner.Run) error {
-	d, err := a.open(ctx, nil, nil, sql.Config{})
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	found, err := d.session.RunOrigins(ctx, run.Suite(), run.RunID())
-	if err != nil {
-		return err
-	}
-	for _, o := range found {
-		if what := r.spec.ContractDiffers(o.Config); what != "" {
-			return usagef("run %q of suite %s is in the store already (from %s) with another %s; trials of both would be mixed, so name another --run",
-				run.RunID(), run.Suite(), o.Source, what)
-		}
-		if diskPath(o.Source) != diskPath(r.spec.Out) {
-			return usagef("run %q of suite %s is in the store already, from %s; go on with -o %s, or name another --run",
-				run.RunID(), run.Suite(), o.Source, o.Source)
-		}
-	}
-	return nil
-}
-
 // hintFiles warns of arguments that name files which a trial will not find.
 func (a *app) hintFiles(command []string) {
 	for _, arg := range command[1:] {
@@ -259,6 +245,9 @@ func (a *app) printRun(sum runner.Summary, spec runner.Spec) {
 	for _, n := range sum.Notes {
 		a.say("%s", n)
 	}
+	if n := len(sum.Untried); n > 0 {
+		a.say("%s had no trial at all (%s): each is in the log as one ungraded trial until it is run", count(int64(n), "task"), firstNames(sum.Untried))
+	}
 	done := sum.Before + sum.Ran
 	text := fmt.Sprintf("%s: %d of %d trials done", spec.Out, done, sum.Planned)
 	if sum.Before > 0 {
@@ -284,17 +273,6 @@ func (a *app) printRun(sum runner.Summary, spec runner.Spec) {
 }
 
 func firstOf(list []string, n int) []string { return list[:min(n, len(list))] }
-
-// ingestRun takes the log into the store.
-func (a *app) ingestRun(ctx context.Context, log string) error {
-	st, err := store.Open(a.storeDir)
-	if err != nil {
-		return err
-	}
-	sum, err := ingest.Ingest(ctx, st, []string{log}, ingest.Options{As: "jsonl", Version: version(), Stdin: a.stdin})
-	a.printIngest(sum, false)
-	return err
-}
 
 // runBar shows how far a run is; its methods are safe on nil.
 type runBar struct {
