@@ -32,6 +32,8 @@ type torture struct {
 	mode    string
 	tallies []*tortureCount
 	faults  []string
+
+	interrupted bool
 }
 
 // tortureCount is one line of the table of counts.
@@ -56,6 +58,11 @@ func (t *torture) fault(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	t.faults = append(t.faults, t.mode+": "+text)
 	fmt.Printf("FAULT  %s: %s\n", t.mode, text)
+}
+
+// progress says on stderr how far a long mode is.
+func (t *torture) progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "  %s %s: %s\n", time.Now().Format(time.TimeOnly), t.mode, fmt.Sprintf(format, args...))
 }
 
 // tortureMode is one kind of torture; it goes on until its time is over, and
@@ -178,14 +185,19 @@ func (t *torture) runAll(ctx context.Context, length time.Duration, only []strin
 		until := start.Add(time.Duration(float64(length) * m.share / total))
 		if err := m.run(t, ctx, until); err != nil {
 			if ctx.Err() != nil {
-				return errors.New("interrupted")
+				t.interrupted = true
+				break // what was counted till then is worth having
 			}
 			t.fault("%v", err)
 		}
 		t.mode = m.name
 		t.count("seconds", int64(time.Since(start).Round(time.Second)/time.Second))
 	}
-	return t.conclude(time.Since(began))
+	err := t.conclude(time.Since(began))
+	if err == nil && t.interrupted {
+		err = errors.New("interrupted before its end")
+	}
+	return err
 }
 
 func (t *torture) conclude(took time.Duration) error {

@@ -62,6 +62,7 @@ func (t *torture) crash(ctx context.Context, until time.Time) error {
 			return err
 		}
 		t.count("stores, each verified after every kill", 1)
+		t.progress("%d processes killed so far", killed)
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("tidy up: %w", err)
 		}

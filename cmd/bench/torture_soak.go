@@ -120,6 +120,9 @@ func (s *soaked) runs(ctx context.Context, until time.Time, least int) error {
 		if err := s.some(ctx); err != nil {
 			return err
 		}
+		if s.sessions%50 == 0 {
+			s.t.progress("%d reports so far", s.n)
+		}
 	}
 	return nil
 }
