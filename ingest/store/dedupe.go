@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/bits"
 	"path/filepath"
 	"slices"
 
@@ -81,22 +82,22 @@ func (b *Batch) dedupe(ctx context.Context, older []olderFile) (findings, error)
 	res := findings{runs: map[uint32]bool{}}
 	total := int64(0)
 	for _, p := range b.parts {
-		total += p.ids.n
+		total += p.ids.groups()
 	}
 	if total == 0 {
 		return res, nil
 	}
 	passes := passesFor(total)
 	for pass := range passes {
-		t := newHashTable(total / passes * 5 / 4)
-		if err := b.fill(ctx, t, pass, passes); err != nil {
+		t, err := b.fill(ctx, total, pass, passes)
+		if err != nil {
 			return res, err
 		}
 		for _, f := range older {
 			err := readKeys(ctx, f.path, f.want,
-				func(row *storedRow, h hash128) {
-					if s := t.find(h); s.count > 0 {
-						s.older |= verdictOf(row.Passed)
+				func(row *storedRow, id identity) {
+					if s := t.find(id.group); s.rows > 0 {
+						s.older[verdictIndex(row.Passed)] |= 1 << id.bit
 					}
 				})
 			if err != nil {
@@ -111,80 +112,71 @@ func (b *Batch) dedupe(ctx context.Context, older []olderFile) (findings, error)
 	return res, nil
 }
 
-// fill enters this batch's identities that belong to a pass.
-func (b *Batch) fill(ctx context.Context, t *hashTable, pass, passes int64) error {
+// fill enters this batch's groups that belong to a pass.
+func (b *Batch) fill(ctx context.Context, total, pass, passes int64) (*groupTable, error) {
+	t := newGroupTable(total / passes * 5 / 4)
 	for _, p := range b.parts {
 		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		err := p.ids.each(func(b []byte) {
-			e := decodeID(b)
-			if passOf(e.hash, passes) != pass {
+		err := p.ids.each(func(g *idGroup) {
+			if passOf(g.hash, passes) != pass {
 				return
 			}
-			s := t.find(e.hash)
-			if s.count == 0 {
-				t.n++
-				s.hash, s.run = e.hash, e.run
-			}
-			s.count++
-			s.verdicts |= e.verdict
+			t.add(g)
 			if t.n > len(t.slots)*3/4 {
 				t.grow()
 			}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return t, nil
 }
 
-func (t *hashTable) grow() {
+func (t *groupTable) grow() {
 	old := t.slots
-	t.slots = make([]slot, 2*len(old))
+	t.slots = make([]groupSlot, 2*len(old))
 	for i := range old {
-		if old[i].count > 0 {
+		if old[i].rows > 0 {
 			*t.find(old[i].hash) = old[i]
 		}
 	}
 }
 
 // tally counts what a filled table says and returns the contradictions.
-func (f *findings) tally(t *hashTable) []hash128 {
-	var conflicts []hash128
+func (f *findings) tally(t *groupTable) []identity {
+	var conflicts []identity
 	for i := range t.slots {
 		s := &t.slots[i]
-		if s.count == 0 {
+		if s.rows == 0 {
 			continue
 		}
-		all := s.verdicts | s.older
-		if all&bitPassed != 0 && all&bitFailed != 0 {
-			conflicts = append(conflicts, s.hash)
+		if both := (s.mine[0] | s.older[0]) & (s.mine[1] | s.older[1]); both != 0 {
+			for ; both != 0; both &= both - 1 {
+				conflicts = append(conflicts, identity{s.hash, uint8(bits.TrailingZeros64(both))})
+			}
 			continue
 		}
-		if s.count > 1 {
+		all := s.mine[0] | s.mine[1] | s.mine[2]
+		if s.rows > int64(bits.OnesCount64(all)) {
 			f.runs[s.run] = true
 		}
-		graded := uint8(bitPassed | bitFailed)
-		counted := int64(1)
-		switch {
-		case s.older == 0:
-		case s.older&graded == 0 && s.verdicts&graded != 0:
-			f.regraded++
-		default:
-			counted = 0
-		}
-		f.duplicates += int64(s.count) - counted
+		graded := s.older[0] | s.older[1]
+		regraded := (s.mine[0] | s.mine[1]) & s.older[2] &^ graded
+		f.regraded += int64(bits.OnesCount64(regraded))
+		counted := all&^(graded|s.older[2]) | regraded
+		f.duplicates += s.rows - int64(bits.OnesCount64(counted))
 	}
 	return conflicts
 }
 
 // conflict names two rows that are one trial with two verdicts. Where they lie
 // is looked up only now, since it hardly ever happens.
-func (b *Batch) conflict(ctx context.Context, hashes []hash128, older []olderFile) error {
-	want := slices.MinFunc(hashes, func(a, b hash128) int {
-		return cmp.Or(cmp.Compare(a.hi, b.hi), cmp.Compare(a.lo, b.lo))
+func (b *Batch) conflict(ctx context.Context, found []identity, older []olderFile) error {
+	want := slices.MinFunc(found, func(a, b identity) int {
+		return cmp.Or(cmp.Compare(a.group.hi, b.group.hi), cmp.Compare(a.group.lo, b.group.lo), cmp.Compare(a.bit, b.bit))
 	})
 	failed, passed, err := b.findBoth(ctx, want, older)
 	if err != nil {
@@ -194,7 +186,7 @@ func (b *Batch) conflict(ctx context.Context, hashes []hash128, older []olderFil
 		return fmt.Errorf("%s: %w", b.src.Path, ErrConflict)
 	}
 	more := ""
-	if n := len(hashes) - 1; n > 0 {
+	if n := len(found) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more trials like it)", n)
 	}
 	t := &failed.Trial
@@ -216,7 +208,7 @@ func (b *Batch) conflict(ctx context.Context, hashes []hash128, older []olderFil
 
 // findBoth finds the first failed and the first passed row of an identity, in
 // older files before the batch's own.
-func (b *Batch) findBoth(ctx context.Context, want hash128, older []olderFile) (failed, passed *storedRow, err error) {
+func (b *Batch) findBoth(ctx context.Context, want identity, older []olderFile) (failed, passed *storedRow, err error) {
 	for _, p := range b.parts {
 		for _, o := range p.outlets {
 			older = append(slices.Clip(older), olderFile{path: o.staged})
@@ -224,9 +216,9 @@ func (b *Batch) findBoth(ctx context.Context, want hash128, older []olderFile) (
 	}
 	for _, f := range older {
 		err := readKeys(ctx, f.path, f.want,
-			func(t *storedRow, h hash128) {
+			func(t *storedRow, id identity) {
 				switch {
-				case h != want || !t.Passed.OK:
+				case id != want || !t.Passed.OK:
 				case t.Passed.V && passed == nil:
 					passed = t.cloneKeys()
 				case !t.Passed.V && failed == nil:
@@ -256,7 +248,7 @@ var keyColumns = []int{
 // readKeys calls use for every row of a trial file that want accepts and that
 // has an identity. The row is filled only in its key fields and is good
 // until use returns.
-func readKeys(ctx context.Context, path string, want func(*storedRow) bool, use func(*storedRow, hash128)) (err error) {
+func readKeys(ctx context.Context, path string, want func(*storedRow) bool, use func(*storedRow, identity)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, r)
@@ -290,8 +282,8 @@ func readKeys(ctx context.Context, path string, want func(*storedRow) bool, use 
 			if !want(t) {
 				continue
 			}
-			if h, ok := ids.identity(&t.Trial); ok {
-				use(t, h)
+			if id, ok := ids.identity(&t.Trial); ok {
+				use(t, id)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ var FolderName = folderName
 func Identity(t *Trial) (h [2]uint64, ok bool) {
 	var ids identifier
 	x, ok := ids.identity(t)
-	return [2]uint64{x.hi, x.lo}, ok
+	return [2]uint64{x.group.hi, x.group.lo + uint64(x.bit)}, ok
 }
 
 // MendJSON makes text JSON that DuckDB reads.

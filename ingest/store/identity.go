@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -21,29 +22,16 @@ func hashBytes(b []byte) hash128 {
 	return hash128{h.Hi, h.Lo}
 }
 
-// Verdicts as bits.
-const (
-	bitFailed = 1 << iota
-	bitPassed
-	bitUngraded
-)
-
-func verdictOf(passed Opt[bool]) uint8 {
-	switch {
-	case !passed.OK:
-		return bitUngraded
-	case passed.V:
-		return bitPassed
-	}
-	return bitFailed
-}
-
 // identifier hashes what identifies trials. It keeps the hash of what the rows
-// of a run share.
+// of a run share, and of what the trials of a task do.
 type identifier struct {
 	suite, run, model, agent, effort string
 	kind                             byte
 	shared                           hash128
+	task, variant                    []byte
+	block                            int32
+	group                            hash128
+	grouped                          bool // task, variant, block and group belong to shared
 	buf                              []byte
 }
 
@@ -53,33 +41,47 @@ const (
 	byTrial = 't'
 )
 
-// identity hashes what identifies a trial, the same as IdentitySQL within
-// (suite, run_id); ok is false when nothing does.
-func (d *identifier) identity(t *Trial) (h hash128, ok bool) {
+// identity is what identifies a trial, the same as IdentitySQL within (suite,
+// run_id): the hash of a group, to which 64 trial numbers of a task belong, and
+// a place in it. A uid is a group of its own.
+type identity struct {
+	group hash128
+	bit   uint8 // below 64
+}
+
+// identity returns what identifies a trial; ok is false when nothing does.
+func (d *identifier) identity(t *Trial) (id identity, ok bool) {
 	if t.RunMade || t.RunID == "" {
-		return h, false
+		return id, false
 	}
 	kind := byte(byTrial)
 	switch {
 	case t.TrialUID != "":
 		kind = byUID
 	case t.TrialFrom != TrialExplicit || !t.Trial.OK || t.TaskID == "":
-		return h, false
+		return id, false
 	}
 	if d.kind != kind || d.run != t.RunID || d.suite != t.Suite || d.model != t.Model || d.agent != t.Agent || d.effort != t.Effort {
 		d.share(t, kind)
 	}
-	b := binary.LittleEndian.AppendUint64(d.buf[:0], d.shared.hi)
-	b = binary.LittleEndian.AppendUint64(b, d.shared.lo)
 	if kind == byUID {
-		b = appendText(b, t.TrialUID)
-	} else {
-		b = binary.LittleEndian.AppendUint32(b, uint32(t.Trial.V))
+		d.buf = appendText(d.begin(), t.TrialUID)
+		return identity{group: hashBytes(d.buf)}, true
+	}
+	block := t.Trial.V >> 6
+	if !d.grouped || d.block != block || string(d.task) != t.TaskID || string(d.variant) != t.Variant {
+		b := binary.LittleEndian.AppendUint32(d.begin(), uint32(block))
 		b = appendText(b, t.TaskID)
 		b = appendText(b, t.Variant)
+		d.buf, d.group, d.grouped = b, hashBytes(b), true
+		d.block, d.task, d.variant = block, append(d.task[:0], t.TaskID...), append(d.variant[:0], t.Variant...)
 	}
-	d.buf = b
-	return hashBytes(b), true
+	return identity{d.group, uint8(t.Trial.V & 63)}, true
+}
+
+func (d *identifier) begin() []byte {
+	b := binary.LittleEndian.AppendUint64(d.buf[:0], d.shared.hi)
+	return binary.LittleEndian.AppendUint64(b, d.shared.lo)
 }
 
 // share hashes what the rows of a run have in common; two models may share a
@@ -95,7 +97,7 @@ func (d *identifier) share(t *Trial, kind byte) {
 		b = appendText(b, t.Agent)
 		b = appendText(b, t.Effort)
 	}
-	d.buf, d.shared = b, hashBytes(b)
+	d.buf, d.shared, d.grouped = b, hashBytes(b), false
 }
 
 func appendText(b []byte, s string) []byte {
@@ -104,14 +106,125 @@ func appendText(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// idEntry is the identity of one row of the batch being written.
-type idEntry struct {
-	hash    hash128
-	run     uint32 // in Batch.runList
-	verdict uint8
+// idGroup is what a batch holds of a group: which of its trials failed, passed
+// and are ungraded, by the index of their verdict, and how many rows there are.
+type idGroup struct {
+	hash hash128
+	has  [3]uint64
+	run  uint32 // in Batch.runList
+	rows uint32 // 0: the place is empty
 }
 
-const idSize = 24
+const idSize = 16 + 3*8 + 2*4
+
+// verdictIndex is the place of a verdict in idGroup.has.
+func verdictIndex(passed Opt[bool]) int {
+	switch {
+	case !passed.OK:
+		return 2
+	case passed.V:
+		return 1
+	}
+	return 0
+}
+
+// idTable collects the identities of a Part's rows: open addressing. It goes to a
+// spill when it grows large.
+type idTable struct {
+	slots []idGroup
+	n     int
+	last  *idGroup // of the last row
+	spill spill
+}
+
+// maxGroups is how many groups an idTable holds, some 25 MB.
+const maxGroups = 1 << 18
+
+// note counts a row.
+func (t *idTable) note(id identity, run uint32, verdict int) error {
+	g := t.last
+	if g == nil || g.hash != id.group || g.rows == math.MaxUint32 {
+		if t.n >= maxGroups || g != nil && g.rows == math.MaxUint32 {
+			if err := t.pour(); err != nil {
+				return err
+			}
+		}
+		if t.n >= len(t.slots)/2 {
+			t.grow()
+		}
+		g = findGroup(t.slots, id.group)
+		if g.rows == 0 {
+			g.hash, g.run = id.group, run
+			t.n++
+		}
+		t.last = g
+	}
+	g.has[verdict] |= 1 << id.bit
+	g.rows++
+	return nil
+}
+
+func findGroup(slots []idGroup, h hash128) *idGroup {
+	mask := uint64(len(slots) - 1)
+	for i := h.lo & mask; ; i = (i + 1) & mask {
+		if s := &slots[i]; s.rows == 0 || s.hash == h {
+			return s
+		}
+	}
+}
+
+func (t *idTable) grow() {
+	old := t.slots
+	t.slots = make([]idGroup, max(64, 4*len(old)))
+	for i := range old {
+		if old[i].rows > 0 {
+			*findGroup(t.slots, old[i].hash) = old[i]
+		}
+	}
+}
+
+// pour empties the table into its spill.
+func (t *idTable) pour() error {
+	for i := range t.slots {
+		g := &t.slots[i]
+		if g.rows == 0 {
+			continue
+		}
+		b := binary.LittleEndian.AppendUint64(t.spill.buf, g.hash.hi)
+		b = binary.LittleEndian.AppendUint64(b, g.hash.lo)
+		for _, has := range g.has {
+			b = binary.LittleEndian.AppendUint64(b, has)
+		}
+		b = binary.LittleEndian.AppendUint32(b, g.run)
+		if err := t.spill.add(binary.LittleEndian.AppendUint32(b, g.rows)); err != nil {
+			return err
+		}
+	}
+	clear(t.slots)
+	t.n, t.last = 0, nil
+	return nil
+}
+
+// groups is how many groups it holds, some of them perhaps in pieces.
+func (t *idTable) groups() int64 { return int64(t.n) + t.spill.n }
+
+// each calls f for every group, or piece of one.
+func (t *idTable) each(f func(*idGroup)) error {
+	err := t.spill.each(func(b []byte) {
+		g := idGroup{hash: hash128{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}}
+		for i := range g.has {
+			g.has[i] = binary.LittleEndian.Uint64(b[16+8*i:])
+		}
+		g.run, g.rows = binary.LittleEndian.Uint32(b[40:]), binary.LittleEndian.Uint32(b[44:])
+		f(&g)
+	})
+	for i := range t.slots {
+		if t.slots[i].rows > 0 {
+			f(&t.slots[i])
+		}
+	}
+	return err
+}
 
 // spillAt is how many bytes of entries stay in memory.
 const spillAt = 16 << 20
@@ -146,13 +259,6 @@ func (s *spill) add(buf []byte) error {
 	return nil
 }
 
-func (s *spill) addID(e idEntry) error {
-	b := binary.LittleEndian.AppendUint64(s.buf, e.hash.hi)
-	b = binary.LittleEndian.AppendUint64(b, e.hash.lo)
-	b = binary.LittleEndian.AppendUint32(b, e.run)
-	return s.add(append(b, e.verdict, 0, 0, 0))
-}
-
 // each calls f for every entry.
 func (s *spill) each(f func([]byte)) error {
 	if s.f != nil {
@@ -174,51 +280,54 @@ func (s *spill) each(f func([]byte)) error {
 	return nil
 }
 
-func decodeID(b []byte) idEntry {
-	return idEntry{
-		hash:    hash128{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])},
-		run:     binary.LittleEndian.Uint32(b[16:]),
-		verdict: b[20],
-	}
-}
-
 func (s *spill) close() {
 	if s.f != nil {
 		s.f.Close()
 	}
 }
 
-// hashTable maps hashes to small counters: open addressing, so that a million
-// rows take 32 MB and no pointer.
-type hashTable struct {
-	slots []slot
+// groupTable is what the batch and older batches hold of groups.
+type groupTable struct {
+	slots []groupSlot
 	n     int
 }
 
-type slot struct {
-	hash     hash128
-	count    uint32 // rows of this batch; 0: the slot is empty
-	run      uint32
-	verdicts uint8 // of this batch's rows
-	older    uint8 // of older batches' rows
+type groupSlot struct {
+	hash  hash128
+	mine  [3]uint64 // as idGroup.has
+	older [3]uint64
+	rows  int64 // of the batch; 0: the slot is empty
+	run   uint32
 }
 
-func newHashTable(entries int64) *hashTable {
+func newGroupTable(groups int64) *groupTable {
 	size := int64(16)
-	for size < entries+entries/2 {
+	for size < groups+groups/2 {
 		size *= 2
 	}
-	return &hashTable{slots: make([]slot, size)}
+	return &groupTable{slots: make([]groupSlot, size)}
 }
 
-// find returns the slot of a hash, an empty one if it is not in the table.
-func (t *hashTable) find(h hash128) *slot {
+// find returns the slot of a group, an empty one if it is not in the table.
+func (t *groupTable) find(h hash128) *groupSlot {
 	mask := uint64(len(t.slots) - 1)
 	for i := h.lo & mask; ; i = (i + 1) & mask {
 		s := &t.slots[i]
-		if s.count == 0 || s.hash == h {
+		if s.rows == 0 || s.hash == h {
 			return s
 		}
+	}
+}
+
+func (t *groupTable) add(g *idGroup) {
+	s := t.find(g.hash)
+	if s.rows == 0 {
+		s.hash, s.run = g.hash, g.run
+		t.n++
+	}
+	s.rows += int64(g.rows)
+	for i, has := range g.has {
+		s.mine[i] |= has
 	}
 }
 
@@ -230,5 +339,5 @@ func passOf(h hash128, passes int64) int64 {
 // passesFor says in how many passes so many hashes are to be looked at.
 func passesFor(n int64) int64 { return n/hashesPerPass + 1 }
 
-// hashesPerPass bounds the table to about 160 MB; tests make it small.
-var hashesPerPass int64 = 2_500_000
+// hashesPerPass bounds a table to about 150 MB; tests make it small.
+var hashesPerPass int64 = 1_200_000

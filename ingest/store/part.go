@@ -33,7 +33,7 @@ type Part struct {
 	runs   map[RunKey]*partRun
 	curRun *partRun
 
-	ids    *spill   // identities, for the duplicate check
+	ids    idTable  // identities, for the duplicate check
 	prints *printer // of the rows; nil for standard input, which is no path
 	who    identifier
 	tally  tallier
@@ -63,7 +63,7 @@ func newPart(b *Batch, n int) *Part {
 	return &Part{
 		b: b, n: n, outlets: map[string]*outlet{}, runs: map[RunKey]*partRun{},
 		shared: constants{source: b.src.Path, batch: b.id, ingestedAt: uint64(b.now.UnixMicro())},
-		ids:    &spill{path: filepath.Join(b.dir, fmt.Sprintf("ids-%d", n)), size: idSize},
+		ids:    idTable{spill: spill{path: filepath.Join(b.dir, fmt.Sprintf("ids-%d", n)), size: idSize}},
 	}
 }
 
@@ -221,8 +221,8 @@ func (p *Part) note(t *Trial, out *outlet) error {
 	}
 	r.Rows++
 	r.from, r.to = min(r.from, at), max(r.to, at)
-	if hash, ok := p.who.identity(t); ok {
-		if err := p.ids.addID(idEntry{hash: hash, run: r.id, verdict: verdictOf(t.Passed)}); err != nil {
+	if id, ok := p.who.identity(t); ok {
+		if err := p.ids.note(id, r.id, verdictIndex(t.Passed)); err != nil {
 			return err
 		}
 	}
@@ -304,5 +304,5 @@ func (p *Part) abandon() {
 	if p.prints != nil {
 		p.prints.abandon()
 	}
-	p.ids.close()
+	p.ids.spill.close()
 }
