@@ -21,7 +21,8 @@ type bootTask struct {
 	c, n  int64
 	w     float64
 	theta float64
-	u     []float64 // pass^k of each possible c*
+	scale float64   // C(n, k), of which theta and u are whole parts
+	u, p  []float64 // pass^k of each possible c*, and its probability
 	draw  *alias
 }
 
@@ -71,13 +72,19 @@ func BootstrapSuite(ctx context.Context, c, n []int64, weights []float64, cluste
 		none.Estimate = s.theta
 		return none, nil
 	}
-	rng := rand.New(rand.NewPCG(seed, schemeSeed(scheme)))
+	source := rand.NewPCG(seed, schemeSeed(scheme))
+	rng := rand.New(source)
+	fixed, pools, pooled := bootPools(units, scheme, resamples)
 	values := make([]float64, resamples)
 	for i := range values {
 		if i%16 == 0 && ctx.Err() != nil {
 			return none, ctx.Err()
 		}
-		values[i] = replicate(units, scheme == "trials", withTrials, rng)
+		if pooled {
+			values[i] = drawPools(fixed, pools, source)
+		} else {
+			values[i] = replicate(units, withTrials, rng)
+		}
 	}
 	return summarise(s.theta, values, conf), nil
 }
@@ -96,11 +103,11 @@ func bootUnits(c, n []int64, weights []float64, clusters []int, k int64, withTri
 		key := [2]int64{c[i], n[i]}
 		task, ok := tables[key]
 		if !ok {
-			task = bootTask{c: c[i], n: n[i], theta: passHat(c[i], n[i], k)}
+			task = bootTask{c: c[i], n: n[i], theta: passHat(c[i], n[i], k), scale: math.Round(1 / passHat(k, n[i], k))}
 			if withTrials {
 				table := newBinomialTable(c[i], n[i])
 				draw := newAlias(table.p)
-				task.draw = &draw
+				task.p, task.draw = table.p, &draw
 				for x := range table.p {
 					task.u = append(task.u, passHat(table.low+int64(x), n[i], k))
 				}
@@ -130,13 +137,11 @@ func bootUnits(c, n []int64, weights []float64, clusters []int, k int64, withTri
 	return units
 }
 
-// replicate is one draw of the weighted mean.
-func replicate(units [][]bootTask, keep, withTrials bool, rng *rand.Rand) float64 {
+// replicate is one draw of the weighted mean with the units drawn anew.
+func replicate(units [][]bootTask, withTrials bool, rng *rand.Rand) float64 {
 	sum, total := 0.0, 0.0
-	for i := range units {
-		if !keep {
-			i = rng.IntN(len(units))
-		}
+	for range units {
+		i := rng.IntN(len(units))
 		for j := range units[i] {
 			task := &units[i][j]
 			theta := task.theta
