@@ -177,12 +177,18 @@ func (s *SourceSummary) tasksText() []string {
 	if len(runs) > 1 {
 		in = " in " + plural(int64(len(runs)), "run")
 	}
-	line := fmt.Sprintf("  %s%s, %s, %s ungraded; every task supports k up to %d",
-		plural(int64(len(names)), "task"), in, plural(found, "trial"), group(ungraded), least)
+	counted, most := "", ""
+	if d := s.Store.Duplicates; d > 0 {
+		counted, most = fmt.Sprintf(" with %s", plural(d, "duplicate")), " at most"
+	}
+	line := fmt.Sprintf("  %s%s, %s%s, %s ungraded; every task supports k up to %d%s",
+		plural(int64(len(names)), "task"), in, plural(found, "trial"), counted, group(ungraded), least, most)
 	lines := []string{line}
 	switch {
 	case !known && planned == 0:
 		lines = append(lines, "  planned trials: not in the log")
+	case s.Plan.Action == store.Append:
+		lines = append(lines, "  that is the part which is new; planned against found of the whole run: passhat runs")
 	case missing == 0:
 		lines = append(lines, fmt.Sprintf("  planned trials: %s, all found", group(planned)))
 	default:

@@ -288,7 +288,23 @@ func (sel *selection) refuseNone(ctx context.Context, d *db) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("no trial matches %s; the newest runs are %s", strings.Join(asked, " "), strings.Join(names, ", "))
+	near, err := sel.nearRun(ctx, d)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("no trial matches %s%s; the newest runs are %s", strings.Join(asked, " "), near, strings.Join(names, ", "))
+}
+
+// nearRun suggests a run, or a word of --runs, for a name that is none.
+func (sel *selection) nearRun(ctx context.Context, d *db) (string, error) {
+	if _, err := strconv.Atoi(sel.req.Runs); err == nil || sel.req.Runs == "" {
+		return "", nil
+	}
+	names, err := d.column(ctx, "SELECT DISTINCT run_id FROM task_runs WHERE run_id IS NOT NULL ORDER BY run_id LIMIT 10000")
+	if err != nil || slices.Contains(names, sel.req.Runs) {
+		return "", err
+	}
+	return suggest(sel.req.Runs, append(names, "latest", "all")), nil
 }
 
 // filterWords are the parts of the request that choose trials, as name and text.
