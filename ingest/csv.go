@@ -208,6 +208,17 @@ func mapHeadings(opts *Options, names []string) *Options {
 	return &changed
 }
 
+// shownRule is a path of --map as it was typed: a heading without what
+// mapHeadings puts around it.
+func shownRule(value string) string {
+	name, ok := strings.CutPrefix(value, `["`)
+	name, closed := strings.CutSuffix(name, `"]`)
+	if !ok || !closed || strings.ContainsAny(name, `"[]`) {
+		return value
+	}
+	return name
+}
+
 // csvReader maps the rows of a table.
 type csvReader struct {
 	m     *Mapper

@@ -48,7 +48,7 @@ var harbor = Format{
 		"An exception does not decide the verdict, and a missing reward is not a zero.",
 		"n_retries and resumed jobs (harbor jobs resume) ran failed trials again and deleted the first outcome: where the job counts retries, that is said. Such rates are too high, and nothing in the log can undo it.",
 		"n_output_tokens of 0 beside input tokens is taken as unknown, and counted.",
-		"Names of tasks that are cut to 32 characters are completed from the trials' folders, or from --tasks FILE; two long names that begin alike cannot be told apart without.",
+		"Names of tasks that are cut to 32 characters are completed from the trials' folders, or from --tasks-file FILE; two long names that begin alike cannot be told apart without.",
 		"--folder-as trial takes several job folders in one folder as trials of one run.",
 		"It cannot know: which trial came first where there are no trial folders, the true zone of the job's times, and what agents[].kwargs were where two agents share name and model.",
 	},

@@ -119,7 +119,7 @@ func (r *harborReader) remarks(name string) {
 		r.in.Note("several rewards and none called reward, on %s: ungraded; choose one by --score NAME", plural(r.several, "trial"))
 	}
 	if r.cut > 0 {
-		r.in.Note("names of tasks that Harbor cut to %d characters, on %s: two long names that begin alike would count as one; name the job's folder, or give --tasks FILE",
+		r.in.Note("names of tasks that Harbor cut to %d characters, on %s: two long names that begin alike would count as one; name the job's folder, or give --tasks-file FILE",
 			harborNameLength, plural(r.cut, "trial"))
 	}
 	r.zeroOutput, r.disagree, r.several, r.cut = 0, 0, 0, 0

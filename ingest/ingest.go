@@ -103,10 +103,10 @@ func (o *Options) check() error {
 		return err
 	}
 	if !slices.Contains([]string{"", "first", "final"}, o.Attempts) {
-		return usagef("--attempts", "%q: wanted first or final", o.Attempts)
+		return usagef("--attempts", "%q: wanted first or final%s", o.Attempts, nearWord(o.Attempts, "first", "final"))
 	}
 	if !slices.Contains([]string{"", "trial", "run"}, o.FolderAs) {
-		return usagef("--folder-as", "%q: wanted trial or run", o.FolderAs)
+		return usagef("--folder-as", "%q: wanted trial or run%s", o.FolderAs, nearWord(o.FolderAs, "trial", "run"))
 	}
 	if _, err := o.TaskList(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (o *Options) check() error {
 	}
 	if o.As != "" && o.As != asLabels && o.As != asPrices {
 		if _, ok := FormatNamed(o.As); !ok {
-			return usagef("--as", "there is no format %q: choose one of %s, %s, %s", o.As,
+			return usagef("--as", "there is no format %q%s: choose one of %s, %s, %s", o.As, nearWord(o.As, append(FormatNames(), asLabels, asPrices)...),
 				strings.Join(FormatNames(), ", "), asLabels, asPrices)
 		}
 	}
@@ -164,7 +164,7 @@ func (o *Options) given() map[string]string {
 	if o.AllowDependent {
 		m["allow-dependent"] = "true"
 	}
-	for flag, path := range map[string]string{"tasks": o.Tasks, "preset": o.Preset} {
+	for flag, path := range map[string]string{"tasks-file": o.Tasks, "preset": o.Preset} {
 		if b, err := os.ReadFile(path); path != "" && err == nil {
 			h := sha256.Sum256(b)
 			m[flag] = fmt.Sprintf("%x", h[:8])
@@ -367,7 +367,7 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 func unusedRules(stats *Stats, opt *Options) []string {
 	var out []string
 	for _, m := range opt.Map {
-		if stats.Used[Used{m.Name, m.Value}] == 0 {
+		if stats.Used[Used{m.Name, shownRule(m.Value)}] == 0 {
 			out = append(out, fmt.Sprintf("--map %s=%s: no row has such a field", m.Name, m.Value))
 		}
 	}

@@ -391,7 +391,7 @@ func mapRules(pairs []Pair) ([]mapRule, error) {
 				return nil, usagef("--map", "column %s is mapped twice: %s and %s", p.Name, r.text, p.Value)
 			}
 		}
-		rules = append(rules, mapRule{col, p.Value, path})
+		rules = append(rules, mapRule{col, shownRule(p.Value), path})
 	}
 	return rules, nil
 }

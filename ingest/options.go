@@ -108,8 +108,8 @@ func (o *Options) location() (*time.Location, error) {
 // maxTaskList is the longest file of tasks, in bytes.
 const maxTaskList = 64 << 20
 
-// TaskList returns the tasks of --tasks: one a line, blank lines and those
-// that begin with # left out, each once, in their order; nil without --tasks. Errors
+// TaskList returns the tasks of --tasks-file: one a line, blank lines and those
+// that begin with # left out, each once, in their order; nil without --tasks-file. Errors
 // are of kind *UsageError.
 func (o *Options) TaskList() ([]string, error) {
 	if o.Tasks == "" {
@@ -117,15 +117,15 @@ func (o *Options) TaskList() ([]string, error) {
 	}
 	f, err := os.Open(o.Tasks)
 	if err != nil {
-		return nil, usagef("--tasks", "%s: open: %v", o.Tasks, plainPathError(err))
+		return nil, usagef("--tasks-file", "%s: open: %v", o.Tasks, plainPathError(err))
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxTaskList+1))
 	if err != nil {
-		return nil, usagef("--tasks", "%s: read: %v", o.Tasks, plainPathError(err))
+		return nil, usagef("--tasks-file", "%s: read: %v", o.Tasks, plainPathError(err))
 	}
 	if len(b) > maxTaskList {
-		return nil, usagef("--tasks", "%s: it is longer than %d bytes", o.Tasks, maxTaskList)
+		return nil, usagef("--tasks-file", "%s: it is longer than %d bytes", o.Tasks, maxTaskList)
 	}
 	var out []string
 	seen := map[string]bool{}
@@ -138,7 +138,7 @@ func (o *Options) TaskList() ([]string, error) {
 		out = append(out, line)
 	}
 	if len(out) == 0 {
-		return nil, usagef("--tasks", "%s: it lists no task: wanted one a line", o.Tasks)
+		return nil, usagef("--tasks-file", "%s: it lists no task: wanted one a line", o.Tasks)
 	}
 	return out, nil
 }

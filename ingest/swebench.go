@@ -45,8 +45,8 @@ var sweBench = Format{
 		"A report holds each instance once: several samples of one instance collapse to the last one before SWE-bench grades. Repeats are further runs.",
 		"error_ids are ungraded: SWE-bench counts them as not resolved (as --policy fail does), but they hold patches that did not apply as well as failures of the machinery, and the report does not tell which.",
 		"infra_failure_ids and ambiguous_failure_ids are advice: the instance keeps its verdict, the reason is in error_message.",
-		"--tasks FILE names the tasks of the suite, one a line: those that a report does not mention become ungraded trials.",
-		"final_report.json and other files that list only what was resolved are refused without --tasks FILE, since the failures are not in them; with it, every other task is not resolved.",
+		"--tasks-file FILE names the tasks of the suite, one a line: those that a report does not mention become ungraded trials.",
+		"final_report.json and other files that list only what was resolved are refused without --tasks-file FILE, since the failures are not in them; with it, every other task is not resolved.",
 		"Totals of the report are compared with its lists, and a mismatch is said with both numbers.",
 		"An existing report.json is reused by SWE-bench when the same run is evaluated again, even for another patch: such a run is a mixture that the files do not show.",
 		"It cannot know time, cost, tokens, or whether the run is of the Lite, Verified or full split.",
@@ -148,7 +148,7 @@ type sweReader struct {
 	in    *Input
 	opt   *Options
 	yield yieldTrial
-	tasks []string // of --tasks
+	tasks []string // of --tasks-file
 	known map[string]bool
 
 	base store.Trial
@@ -299,14 +299,14 @@ func sweRest(rest string, i int) string {
 
 var sweCommit = regexp.MustCompile(`-[0-9a-f]{40}(-v.*)?$`)
 
-// missing hands on the tasks of --tasks that the source does not mention.
+// missing hands on the tasks of --tasks-file that the source does not mention.
 func (r *sweReader) missing(verdict store.Opt[bool], why string) (n int, err error) {
 	for _, id := range r.tasks {
 		if r.seen[id] {
 			continue
 		}
 		n++
-		v := &sweVerdict{id: id, at: "--tasks", raw: []byte("--tasks " + id), passed: verdict}
+		v := &sweVerdict{id: id, at: "--tasks-file", raw: []byte("--tasks-file " + id), passed: verdict}
 		v.extra.text("list", why)
 		if err := r.trialOf(v); err != nil {
 			return n, err
@@ -315,15 +315,15 @@ func (r *sweReader) missing(verdict store.Opt[bool], why string) (n int, err err
 	return n, nil
 }
 
-// compareTasks says how --tasks and the source differ.
+// compareTasks says how --tasks-file and the source differ.
 func (r *sweReader) compareTasks(strange []string) {
 	if len(strange) > 0 {
 		slices.Sort(strange)
-		r.in.Note("%s that --tasks does not list, counted all the same: %s", plural(int64(len(strange)), "instance"), strings.Join(firstFew(strange), ", "))
+		r.in.Note("%s that --tasks-file does not list, counted all the same: %s", plural(int64(len(strange)), "instance"), strings.Join(firstFew(strange), ", "))
 	}
 }
 
-// strange are the instances seen that --tasks lacks.
+// strange are the instances seen that --tasks-file lacks.
 func (r *sweReader) strange() (out []string) {
 	if r.tasks == nil {
 		return nil

@@ -26,9 +26,9 @@ func (r *sweReader) byInstance(d *document) error {
 		return err
 	}
 	strange := r.strange()
-	n, err := r.missing(store.Opt[bool]{}, "--tasks")
+	n, err := r.missing(store.Opt[bool]{}, "--tasks-file")
 	if n > 0 {
-		r.in.Note("%s of --tasks that the report does not mention: ungraded", plural(int64(n), "task"))
+		r.in.Note("%s of --tasks-file that the report does not mention: ungraded", plural(int64(n), "task"))
 	}
 	r.compareTasks(strange)
 	return err
@@ -190,9 +190,9 @@ func (r *sweReader) folder() error {
 		return nil
 	}
 	strange := r.strange()
-	n, err := r.missing(store.Opt[bool]{}, "--tasks")
+	n, err := r.missing(store.Opt[bool]{}, "--tasks-file")
 	if n > 0 {
-		r.in.Note("%s of --tasks without a folder: ungraded", plural(int64(n), "task"))
+		r.in.Note("%s of --tasks-file without a folder: ungraded", plural(int64(n), "task"))
 	}
 	r.compareTasks(strange)
 	return err

@@ -121,7 +121,7 @@ func (r *sweReader) verdicts(s *sweReport) error {
 		}
 	}
 	if onlyPasses && !s.judgesAll() && r.tasks == nil {
-		return fmt.Errorf("%s: it lists only what was resolved (%d instances%s), not what failed: name the tasks of the suite by --tasks FILE, one a line",
+		return fmt.Errorf("%s: it lists only what was resolved (%d instances%s), not what failed: name the tasks of the suite by --tasks-file FILE, one a line",
 			r.in.Name, len(order), s.generatedText())
 	}
 	slices.Sort(order)
@@ -190,18 +190,18 @@ func (s *sweReport) generatedText() string {
 	return ""
 }
 
-// restOfTasks hands on the tasks of --tasks that the report does not mention.
+// restOfTasks hands on the tasks of --tasks-file that the report does not mention.
 func (r *sweReader) restOfTasks(s *sweReport, onlyPasses bool) error {
 	if !onlyPasses {
-		n, err := r.missing(store.Opt[bool]{}, "--tasks")
+		n, err := r.missing(store.Opt[bool]{}, "--tasks-file")
 		if n > 0 {
-			r.in.Note("%s of --tasks that the report does not mention: ungraded", plural(int64(n), "task"))
+			r.in.Note("%s of --tasks-file that the report does not mention: ungraded", plural(int64(n), "task"))
 		}
 		return err
 	}
-	n, err := r.missing(store.Some(false), "--tasks, not resolved")
+	n, err := r.missing(store.Some(false), "--tasks-file, not resolved")
 	if n > 0 {
-		r.in.Note("it lists only what was resolved%s: %s of --tasks taken as not resolved, among them those never generated",
+		r.in.Note("it lists only what was resolved%s: %s of --tasks-file taken as not resolved, among them those never generated",
 			s.generatedText(), plural(int64(n), "other task"))
 	}
 	return err

@@ -31,12 +31,12 @@ func TestSWEBenchTasks(t *testing.T) {
 		notes          []string
 	}{
 		{"bad-final-report.json", "acme__lib-1 true, acme__lib-10 false, acme__lib-11 false, acme__lib-2 true, acme__lib-3 false",
-			[]string{"it lists only what was resolved of 5 generated: 3 other tasks of --tasks taken as not resolved"}},
+			[]string{"it lists only what was resolved of 5 generated: 3 other tasks of --tasks-file taken as not resolved"}},
 		{"sample-v1.json", "acme__lib-1 false, acme__lib-10 ungraded, acme__lib-11 ungraded, acme__lib-2 true, acme__lib-3 false",
-			[]string{"2 tasks of --tasks that the report does not mention: ungraded"}},
+			[]string{"2 tasks of --tasks-file that the report does not mention: ungraded"}},
 		{"sample-vela__vela-2.night-1.json", "",
-			[]string{"8 instances that --tasks does not list, counted all the same: lark__lark-1, ", "1 instance in infra_failure_ids"}},
-		{"sample-instances", "", []string{"2 instances without a report: ungraded: lark__lark-5, lark__lark-6", "5 tasks of --tasks without a folder: ungraded"}},
+			[]string{"8 instances that --tasks-file does not list, counted all the same: lark__lark-1, ", "1 instance in infra_failure_ids"}},
+		{"sample-instances", "", []string{"2 instances without a report: ungraded: lark__lark-5, lark__lark-6", "5 tasks of --tasks-file without a folder: ungraded"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.sample, func(t *testing.T) {

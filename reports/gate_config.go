@@ -302,7 +302,7 @@ func atLeast0(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 func gateWord(words []string, field func(*GateConfig) *string) func(*GateConfig, []string) error {
 	return func(c *GateConfig, w []string) error {
 		if !slices.Contains(words, w[0]) {
-			return fmt.Errorf("%q: %s is wanted%s", w[0], strings.Join(words, ", "), suggest(w[0], words))
+			return fmt.Errorf("%q: %s is wanted%s", w[0], orWords(words), suggest(w[0], words))
 		}
 		*field(c) = w[0]
 		return nil

@@ -32,7 +32,9 @@ func (rep *GateReport) headLines() []string {
 		out = append(out, fmt.Sprintf("suspect the eval first: %s never passed: %s", plural(int64(len(never)), "task"), someOf(never, 5)))
 	}
 	out = append(out, strings.ToUpper(rep.Verdict)+": "+rep.Summary)
-	out = append(out, rep.sideLine("new", &rep.New))
+	if len(rep.New.Runs) > 0 {
+		out = append(out, rep.sideLine("new", &rep.New))
+	}
 	if rep.Baseline != nil {
 		out = append(out, rep.sideLine("baseline", rep.Baseline))
 	}
@@ -54,7 +56,9 @@ func (rep *GateReport) headLines() []string {
 		}
 	}
 	for _, g := range rep.Groups {
-		out = append(out, name(g)+g.line(rep.K))
+		if len(rep.New.Runs) > 0 {
+			out = append(out, name(g)+g.line(rep.K))
+		}
 	}
 	return append(out, rep.Head...)
 }

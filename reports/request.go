@@ -241,7 +241,7 @@ func (q Request) normalise() (Request, error) {
 			*value = words[0]
 		}
 		if !slices.Contains(words, *value) {
-			return usagef("%s %q: %s is wanted%s", name, *value, strings.Join(words, ", "), suggest(*value, words))
+			return usagef("%s %q: %s is wanted%s", name, *value, orWords(words), suggest(*value, words))
 		}
 		return nil
 	}

@@ -107,7 +107,7 @@ func ownParams(reps []*Report, req Request) (map[string]any, error) {
 			if len(names) > 0 {
 				have = "its own are " + strings.Join(names, ", ")
 			}
-			return nil, usagef("report %s has no parameter %q%s; %s", reps[0].Name, name, suggest(name, names), have)
+			return nil, usagef("report %s has no parameter %q%s; %s", reps[0].Name, name, suggest(name, append(slices.Clone(names), flagNames...)), have)
 		}
 	}
 	for _, name := range names {

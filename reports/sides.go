@@ -194,6 +194,23 @@ func textOrNull(v any) string {
 	return "NULL"
 }
 
+// nearValue suggests a value for that of COLUMN=VALUE, "" where there is none.
+// It looks at no more than the counts, which have the columns of configurations.
+func (d *db) nearValue(ctx context.Context, asked string) string {
+	name, value, ok := strings.Cut(asked, "=")
+	if !ok || !slices.Contains(rollupKeys, name) {
+		return ""
+	}
+	values, err := d.column(ctx, fmt.Sprintf("SELECT DISTINCT %s::VARCHAR AS v FROM task_runs WHERE %[1]s IS NOT NULL ORDER BY v LIMIT 1000", quoteName(name)))
+	if err != nil || len(values) == 0 {
+		return "" // a hint is no reason for a second error
+	}
+	if near := suggest(value, values); near != "" {
+		return near
+	}
+	return "; there are " + firstFew("; "+strings.Join(values, "; "), 8)
+}
+
 // checkSides wants trials on both sides and none on both at once.
 func (sel *selection) checkSides(ctx context.Context, d *db) error {
 	if sel.req.describing {
@@ -208,7 +225,7 @@ func (sel *selection) checkSides(ctx context.Context, d *db) error {
 	}
 	for i, s := range sel.sides {
 		if row.int(i) == 0 {
-			return fmt.Errorf("%s %s: no trial matches", s.name, s.asked)
+			return fmt.Errorf("%s %s: no trial matches%s", s.name, s.asked, d.nearValue(ctx, s.asked))
 		}
 	}
 	if row.int(2) > 0 {

@@ -105,8 +105,8 @@ func FormOf(path string) (string, error) {
 		}
 		known = append(known, f.suffixes...)
 	}
-	return "", usagef("%s: no output form goes with the suffix %q, want one of %s",
-		path, ext, strings.Join(known, " "))
+	return "", usagef("%s: no output form goes with the suffix %q%s, want one of %s",
+		path, ext, suggest(ext, known), strings.Join(known, " "))
 }
 
 // CheckForm returns an error that lists the forms if name is none of them.

@@ -61,6 +61,7 @@ func newEditor(s *Shell, h *history) *editor {
 		rl.Config.Set("cursor-position-probe", answers)
 		rl.Keys.Feed(false, []rune(string(typed))...)
 	}
+	clearWithMenu(rl)
 	rl.AcceptMultiline = func(line []rune) bool { return accepts(string(line)) }
 	rl.Completer = s.completions
 	if _, color := s.cfg.Look(); color {
@@ -68,6 +69,24 @@ func newEditor(s *Shell, h *history) *editor {
 	}
 	rl.History.Add("history", h)
 	return &editor{rl}
+}
+
+// clearWithMenu makes Ctrl-C clear the line also while a menu of completions or
+// a search is open, which the editor's own command only closes.
+func clearWithMenu(rl *readline.Shell) {
+	const name, ctrlC = "abort", 3
+	abort := rl.Keymap.Commands()[name]
+	if abort == nil {
+		return
+	}
+	rl.Keymap.Register(map[string]func(){name: func() {
+		open := rl.Keymap.Local() != ""
+		keys := rl.Keys.Caller()
+		abort()
+		if open && len(keys) > 0 && keys[0] == ctrlC {
+			abort()
+		}
+	}})
 }
 
 func (e *editor) read() (string, error) {

@@ -36,11 +36,19 @@ func (s *Session) CheckWhere(ctx context.Context, expr string) error {
 		return err
 	}
 	// Binding finds unknown columns and conditions that are not boolean.
+	if err := s.prepares(ctx, text); err != nil {
+		return whereError(s.hinted(ctx, err, text))
+	}
+	return nil
+}
+
+// prepares says whether a statement can be prepared.
+func (s *Session) prepares(ctx context.Context, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, _, err := s.prepare(ctx, text)
 	if err != nil {
-		return whereError(err)
+		return err
 	}
 	return st.Close()
 }

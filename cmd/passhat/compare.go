@@ -21,6 +21,9 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare OLD NEW",
 		Short: "A against B, task by task; each is a file, a run, last, last~1, last:git_branch=main, or COLUMN=VALUE",
+		Long: `compare sets two sides against each other, each task with itself (paired): the differences of mean and of pass^k (all of k
+tries pass) with intervals, p (how often chance alone does as much), a verdict, and the tasks that changed. last is the newest
+run, last~1 the one before it. passhat help terms explains the words.`,
 		Example: `  passhat compare last~1 last
   passhat compare last:git_branch=main trials.jsonl -k 3
   passhat compare effort=low effort=high -o compare.xlsx`,
@@ -90,7 +93,7 @@ type sides struct {
 	read    *readFlags
 	main    *store.Snapshot
 	also    []*store.Snapshot
-	temps   []string
+	temps   []*store.Scratch
 	files   []string // sides that are files
 	runs    [2][]reports.RunRef
 	session *sql.Session
@@ -174,12 +177,12 @@ func (s *sides) readFile(ctx context.Context, path string) ([]reports.RunRef, er
 
 // take reads a log into a new temporary store.
 func (s *sides) take(ctx context.Context, path string, opts ingest.Options) (*store.Snapshot, error) {
-	dir, err := os.MkdirTemp("", "passhat-")
+	temp, err := store.NewScratch()
 	if err != nil {
 		return nil, fmt.Errorf("making a temporary store: %w", err)
 	}
-	s.temps = append(s.temps, dir)
-	st, err := store.Open(dir)
+	s.temps = append(s.temps, temp)
+	st, err := store.Open(temp.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -257,8 +260,8 @@ func (s *sides) close() error {
 			errs = append(errs, snap.Close())
 		}
 	}
-	for _, dir := range s.temps {
-		errs = append(errs, os.RemoveAll(dir))
+	for _, temp := range s.temps {
+		errs = append(errs, temp.Close())
 	}
 	return errors.Join(errs...)
 }

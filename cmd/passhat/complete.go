@@ -159,6 +159,14 @@ func runIDs(rec store.Record) []string {
 	return out
 }
 
+func suiteNames(rec store.Record) []string {
+	var out []string
+	for _, r := range rec.Runs {
+		out = append(out, r.Suite)
+	}
+	return out
+}
+
 func (a *app) runValues(words ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return append(slices.Clone(words), a.names(cmd, runIDs)...), cobra.ShellCompDirectiveNoFileComp
@@ -166,13 +174,7 @@ func (a *app) runValues(words ...string) cobra.CompletionFunc {
 }
 
 func (a *app) suiteValues(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.names(cmd, func(rec store.Record) []string {
-		var out []string
-		for _, r := range rec.Runs {
-			out = append(out, r.Suite)
-		}
-		return out
-	}), cobra.ShellCompDirectiveNoFileComp
+	return a.names(cmd, suiteNames), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) sourceValues(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

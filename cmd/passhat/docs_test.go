@@ -112,3 +112,6 @@ func matchDoc(t *testing.T, name, text string) {
 		t.Errorf("%s is not what the report says of itself and prints (-update writes it):\n%s", path, text)
 	}
 }
+
+// docs/terms.md is the table of terms. -update writes it.
+func TestTermsPage(t *testing.T) { matchDoc(t, filepath.Join("..", "terms.md"), termsPage()) }

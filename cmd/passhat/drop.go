@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"passhat/ingest/store"
@@ -55,9 +56,9 @@ func (a *app) drop(cmd *cobra.Command, st *store.Store, req store.DropRequest) e
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound) && name != "":
-		return fmt.Errorf("drop: no source %s in the store %s; passhat sources lists them; a run is dropped by --run", name, st.Dir())
+		return a.noSource(cmd, st, name)
 	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("drop: no run %q in the store %s; passhat runs lists them", req.Run, st.Dir())
+		return a.noRun(cmd, st, req)
 	case err != nil:
 		return err
 	}
@@ -68,6 +69,26 @@ func (a *app) drop(cmd *cobra.Command, st *store.Store, req store.DropRequest) e
 	fmt.Fprintln(a.stdout, oneLine(fmt.Sprintf("dropped %s: %s of %s", what, count(done.Rows, "trial"), count(int64(len(done.Runs)), "run"))))
 	a.say("ingest it anew to undo this")
 	return nil
+}
+
+// noSource is the error for a source that the store lacks.
+func (a *app) noSource(cmd *cobra.Command, st *store.Store, name string) error {
+	if slices.Contains(a.names(cmd, runIDs), name) {
+		return fmt.Errorf("drop: no source %s in the store %s, but a run: passhat drop --run %s", name, st.Dir(), shellWord(name))
+	}
+	sources := a.names(cmd, func(rec store.Record) []string { return []string{filepath.Base(rec.Source)} })
+	near := suggest(filepath.Base(name), sources)
+	return fmt.Errorf("drop: no source %s in the store %s%s; passhat sources lists them, passhat drop --run R takes a run out", name, st.Dir(), near)
+}
+
+// noRun is the error for a run that the store lacks.
+func (a *app) noRun(cmd *cobra.Command, st *store.Store, req store.DropRequest) error {
+	runs := a.names(cmd, runIDs)
+	if req.Suite != "" && slices.Contains(runs, req.Run) {
+		suites := a.names(cmd, suiteNames)
+		return fmt.Errorf("drop: no run %q of suite %q in the store %s%s; passhat runs lists them", req.Run, req.Suite, st.Dir(), suggest(req.Suite, suites))
+	}
+	return fmt.Errorf("drop: no run %q in the store %s%s; passhat runs lists them", req.Run, st.Dir(), suggest(req.Run, runs))
 }
 
 // count says a number with its noun.

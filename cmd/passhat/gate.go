@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,6 +65,11 @@ func (a *app) gateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate [NEW]",
 		Short: "pass/fail verdict for CI, by exit code: 0 passed, 1 failed, 3 not enough evidence",
+		Long: `gate holds a run (NEW, else the newest in the store) against rules: against a baseline (an earlier run, each task compared with
+itself), and against bounds on pass^k (all of k tries pass), flakiness (passes sometimes), cost and others. The verdict is the
+exit code: 0 passed, 1 failed, 3 inconclusive (too few trials or tasks to say; --inconclusive pass or fail decides then). gate
+init writes a gate.yaml from history, --plan says what a gate could see, --aa how often it would fail without any change.
+docs/gate.md has the rules, passhat help terms the words.`,
 		Example: `  passhat gate trials.jsonl --baseline last:git_branch=main --profile pr
   passhat gate --min-pass-hat-k 0.7 --max-flakiness 0.2 -k 5
   passhat gate --config gate.yaml --record -o gate.md -o gate.xml`,
@@ -139,7 +143,7 @@ func (g *gateFlags) gateConfig(cmd *cobra.Command, a *app) (reports.GateConfig, 
 				failed = cfg.Set(s.path, f.Value.String())
 			}
 			if failed != nil {
-				failed = usagef("--%s: %v", s.flag, failed)
+				failed = usagef("--%s: %s", s.flag, strings.TrimPrefix(failed.Error(), s.path+": "))
 			}
 		}
 	})
@@ -197,7 +201,7 @@ func (a *app) gate(cmd *cobra.Command, g *gateFlags, args []string) error {
 	req.Against = g.baseline
 	rep, err := a.judge(cmd.Context(), g, req, outputPaths(outs, own))
 	if err != nil {
-		return a.gateError(err, cfg)
+		return a.gateUnjudged(err, g, req, outs, own)
 	}
 	if err := a.writeGate(g, rep, outs, own); err != nil {
 		return err
@@ -266,35 +270,6 @@ func (s *sides) openSome(ctx context.Context, before, after string) error {
 	s.session, err = sql.Open(ctx, s.main, sql.Config{Memory: s.a.memory, Threads: s.a.threads, Also: s.also})
 	return err
 }
-
-// gateError ends a gate that had nothing to judge by with the exit code of an
-// inconclusive one.
-func (a *app) gateError(err error, cfg reports.GateConfig) error {
-	var none *reports.EvidenceError
-	if !errors.As(err, &none) {
-		return err
-	}
-	inconclusive := cfg.Inconclusive
-	if inconclusive == "" && cfg.Profile == "pr" {
-		inconclusive = "pass"
-	}
-	switch inconclusive {
-	case "pass":
-		a.say("warning: not enough evidence, and taken for a pass: %s", none.Message)
-		return nil
-	case "fail":
-		return &evidenceError{none.Message, exitFailed}
-	}
-	return &evidenceError{none.Message, exitInconclusive}
-}
-
-// evidenceError is a gate that could not begin to judge.
-type evidenceError struct {
-	message string
-	code    int
-}
-
-func (e *evidenceError) Error() string { return e.message }
 
 // ownOutput is an output in a form that only the gate has.
 type ownOutput struct{ form, path string }

@@ -16,6 +16,9 @@ func (a *app) ingestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ingest SOURCE...",
 		Short: "take logs into the store: files, folders, globs, .gz, .zst, - for stdin",
+		Long: `ingest reads logs, whose format it tells from their content, and keeps each as one batch in the store: all of it or nothing.
+The same log again is skipped, one that grew is read on from where it ended. A line for each source says how many rows were
+stored, were duplicates, or could not be read (rejects), how many trials are ungraded (without a verdict), and what was planned.`,
 		Example: `  passhat ingest results/*.jsonl
   passhat ingest trials.csv --map task_id=case --set effort=high --pass-when 'score >= 0.5'
   passhat ingest --as labels shapes.csv`,
@@ -32,8 +35,7 @@ func (a *app) ingestCommand() *cobra.Command {
 	f.BoolVar(&read.opts.Replace, "replace", false, "changed content of a known path replaces what was there")
 	read.add(cmd)
 	// Elsewhere --tasks chooses among the tasks that were read.
-	f.StringVar(&read.opts.Tasks, "tasks", "", "a `FILE` with the tasks of the suite, one a line, for logs that name only some of them")
-	f.MarkHidden("tasks-file")
+	f.StringVar(&read.opts.Tasks, "tasks", "", "short for --tasks-file")
 	return cmd
 }
 

@@ -29,6 +29,9 @@ func (a *app) queryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query SQL [SOURCE...]",
 		Short: "run one SQL statement with all functions, on the store or on named logs",
+		Long: `query runs one statement in DuckDB's SQL. Tables: trials (one row a trial), task_runs (counts of a task in a run), runs, sources,
+rejects, labels, prices, fields (every column with an example). passhat functions lists the functions for reliability;
+passhat shell has the same with completion and help.`,
 		Example: `  passhat query 'SELECT task_id, pass_hat(passed, 3) AS pass_hat_3 FROM trials GROUP BY task_id ORDER BY task_id'
   passhat query -f question.sql trials.jsonl -o answer.xlsx`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.query(cmd, &q, args) },

@@ -19,6 +19,7 @@ import (
 // reportFlags are the flags of passhat report.
 type reportFlags struct {
 	describe, fresh bool
+	force           bool
 	folders         []string
 	params          []string
 	tables          []string
@@ -50,6 +51,10 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [NAME] [SOURCE...]",
 		Short: "run a report on the store, or straight on the named logs; without a name: the list",
+		Long: `report runs a report: passk says how reliable each configuration is, tasks which tasks fail, flaky which pass only sometimes;
+without a name it lists all. pass^k is the chance that all of k tries of a task pass, pass@k that at least one does. lower and
+upper enclose a figure (95 %): for tasks like these, and as fixed_lower and fixed_upper for these very tasks. An ungraded
+trial has no verdict; --policy says what it counts as. passhat help terms explains the other words.`,
 		Example: `  passhat report passk -k 1,3,5 --by model
   passhat report tasks trials.jsonl -o tasks.xlsx
   passhat report --describe passk`,
@@ -63,7 +68,8 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&r.describe, "describe", false, "show the report's parameters, columns and SQL")
-	f.BoolVar(&r.fresh, "new", false, "print a commented file to start a report of one's own from")
+	f.BoolVar(&r.fresh, "new", false, "print a commented file to start a report of one's own from, or write it by -o FILE.sql")
+	f.BoolVar(&r.force, "force", false, "with --new and -o: replace the file")
 	f.StringArrayVar(&r.folders, "reports", nil, "`DIR` with reports of one's own (repeatable; also reports/ in the store)")
 	f.StringArrayVarP(&r.params, "param", "p", nil, "`NAME=VALUE` of the report's own parameter or of a flag (repeatable)")
 	f.StringArrayVar(&r.tables, "table", nil, "`NAME=FILE`: a CSV or Parquet file as the table NAME (repeatable)")
@@ -147,12 +153,12 @@ func (a *app) addOwnFlags(f *pflag.FlagSet) {
 }
 
 func (a *app) report(cmd *cobra.Command, r *reportFlags, args []string) error {
+	if r.fresh {
+		return a.newReport(r, args)
+	}
 	outs, err := r.out.outputs(a)
 	if err != nil {
 		return err
-	}
-	if r.fresh {
-		return a.newReport(args)
 	}
 	all, err := a.loadReports(r)
 	if err != nil {
@@ -286,7 +292,8 @@ func reportList(all []*reports.Report) *reports.Result {
 		rows = append(rows, []any{rep.Name, rep.Title, from})
 	}
 	res := textTable("reports", []string{"report", "answers", "from"}, rows)
-	res.Foot = []string{"  passhat report NAME               runs one", "  passhat report --describe NAME    shows its parameters, columns and SQL"}
+	res.Foot = []string{"  passhat report NAME               runs one", "  passhat report --describe NAME    shows its parameters, columns and SQL",
+		"  passhat help terms                explains the words"}
 	return res
 }
 
@@ -302,20 +309,6 @@ func (a *app) describeReport(ctx context.Context, rep *reports.Report) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(a.stdout, text)
-	return err
-}
-
-// newReport prints a file to start from.
-func (a *app) newReport(args []string) error {
-	if len(args) != 1 {
-		return usagef("report --new: want one name for the new report")
-	}
-	text, err := reports.NewReport(args[0])
-	if err != nil {
-		return err
-	}
-	a.say("save this as %s, then: passhat report %s", filepath.Join(a.storeDir, "reports", args[0]+".sql"), args[0])
 	_, err = fmt.Fprint(a.stdout, text)
 	return err
 }

@@ -69,9 +69,11 @@ func paceGarbage() {
 // command builds the tree of commands.
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "passhat",
-		Short:         "reliability of LLM agents from the logs of repeated trials",
-		Long:          "passhat reads the trial logs of LLM agents into Parquet tables and answers, in SQL, how reliable the agents are.",
+		Use:   "passhat",
+		Short: "reliability of LLM agents from the logs of repeated trials",
+		Long: "passhat reads the trial logs of LLM agents into Parquet tables and answers, in SQL, how reliable the agents are.\n\n" +
+			"First steps: passhat demo shows what there is; passhat ingest LOG and passhat report passk answer for a log of your own.\n" +
+			"passhat help terms explains the words (trial, pass^k, interval, policy …).",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
@@ -91,7 +93,7 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(
 		a.ingestCommand(), a.runsCommand(), a.dropCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(), a.queryCommand(), a.shellCommand(),
 		a.sourcesCommand(), a.rejectsCommand(), a.formatsCommand(), a.functionsCommand(),
-		a.verifyCommand(), a.compactCommand(), a.runCommand(), a.exportCommand(), a.demoCommand(), a.versionCommand(),
+		a.verifyCommand(), a.compactCommand(), a.runCommand(), a.exportCommand(), a.demoCommand(), a.versionCommand(), termsCommand(),
 	)
 	a.completions(root)
 	root.SetHelpCommand(helpCommand())

@@ -41,6 +41,9 @@ func (a *app) shellCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell [SOURCE...]",
 		Short: "interactive SQL on the store or on named logs: history, completion, reports; a script on stdin",
+		Long: `shell is SQL on the store, or on named logs, with passhat's functions, tables and reports at hand. A statement ends with a
+semicolon; Tab completes; .help lists the commands, .tables the tables, .functions the functions, .reports the reports. Ctrl-C
+stops a query, Ctrl-D or .quit ends the shell.`,
 		Example: `  passhat shell
   passhat shell trials.jsonl
   passhat shell < questions.sql`,
@@ -102,6 +105,9 @@ func (a *app) shell(cmd *cobra.Command, s *shellFlags, args []string) error {
 	cfg := a.shellConfig(s, d, all, args, tables)
 	cfg.Params = params
 	if in == nil || out == nil {
+		if err := a.wantStore("read"); err != nil && !d.named {
+			a.say("warning: %v; its tables are empty", err)
+		}
 		sh, err := sqlshell.New(cfg)
 		if err != nil {
 			return err

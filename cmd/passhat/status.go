@@ -33,7 +33,7 @@ func (a *app) runStatus(ctx context.Context) error {
 		n := func(i int) int64 { v, _ := row[i].(int64); return v }
 		newest, _ := row[3].(time.Time)
 		_, err := fmt.Fprintf(a.stdout, "%s: %s of %s, %s, newest %s UTC, %s\n\n  passhat report passk    how reliable, per configuration and k\n"+
-			"  passhat report tasks    every task, worst first\n  passhat runs            the runs\n", oneLine(a.storeDir),
+			"  passhat report tasks    every task, worst first\n  passhat report          the other reports\n  passhat runs            the runs\n  passhat help terms      what the words mean\n", oneLine(a.storeDir),
 			count(n(0), "run"), count(n(1), "suite"), count(n(2), "trial"), newest.UTC().Format("2006-01-02 15:04"), count(n(4), "reject"))
 		return err
 	}

@@ -62,6 +62,8 @@ func PassAtK(c, n, k int64) (float64, error) {
 		return math.NaN(), nil
 	case n-c < k:
 		return 1, nil
+	case c == 0:
+		return 0, nil // not the -0 that the sum below gives
 	case k == 1:
 		return float64(c) / float64(n), nil // to the last bit what pass^1 is
 	}
