@@ -131,11 +131,11 @@ func openTable(in *Input) (*tableFile, error) {
 		return nil, err
 	}
 	defer text.Close()
-	tmp, err := os.CreateTemp("", "passhat-*.table")
+	tmp, scratch, err := scratchFile(in.Name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: making a temporary file to decompress into: %w", in.Name, plainPathError(err))
+		return nil, err
 	}
-	spool := &spoolFile{tmp}
+	spool := &spoolFile{tmp, scratch}
 	n, err := io.Copy(tmp, text)
 	if err != nil {
 		spool.Close()
@@ -148,11 +148,14 @@ func openTable(in *Input) (*tableFile, error) {
 }
 
 // spoolFile is a temporary file that goes away when it is closed.
-type spoolFile struct{ *os.File }
+type spoolFile struct {
+	*os.File
+	scratch *store.Scratch
+}
 
 func (s *spoolFile) Close() error {
 	err := s.File.Close()
-	return errors.Join(err, os.Remove(s.Name()))
+	return errors.Join(err, s.scratch.Close())
 }
 
 // tableReader maps the rows of one source's record batches.

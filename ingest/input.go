@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"passhat/ingest/store"
 )
 
 // Input is one source as a format sees it. It can be opened several times.
@@ -33,12 +35,12 @@ type Input struct {
 	Files  []string
 
 	// file holds the bytes: Path, or the spooled copy of stdin.
-	file      string
-	limit     int64 // bytes of file that belong to the input
-	limits    Limits
-	consumed  int64
-	onRead    func(int) // told of raw bytes read
-	temporary bool      // file is to be removed in the end
+	file     string
+	limit    int64 // bytes of file that belong to the input
+	limits   Limits
+	consumed int64
+	onRead   func(int)      // told of raw bytes read
+	scratch  *store.Scratch // holds file, where that is temporary
 	// original is what file was decompressed from, if it was, and its size.
 	original     string
 	originalSize int64

@@ -90,25 +90,39 @@ func (in *Input) unfold(ctx context.Context) error {
 	if !slices.ContainsFunc(inPlace, func(magic string) bool { return strings.HasPrefix(string(head[:n]), magic) }) {
 		return nil
 	}
-	tmp, err := os.CreateTemp("", "passhat-unfold-*")
+	tmp, scratch, err := scratchFile(in.Name)
 	if err != nil {
-		return fmt.Errorf("%s: make a temporary file: %w", in.Name, plainPathError(err))
+		return err
 	}
 	size, err := io.Copy(tmp, &contextReader{ctx, io.MultiReader(bytes.NewReader(head[:n]), text)})
 	if cerr := tmp.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("%s: decompress: %w", in.Name, plainPathError(cerr))
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		scratch.Close()
 		return err
 	}
 	in.original, in.originalSize = in.file, in.limit
-	if in.temporary {
-		os.Remove(in.file)
+	if in.scratch != nil {
+		in.scratch.Close()
 		in.original = ""
 	}
-	in.file, in.limit, in.temporary, in.Compression = tmp.Name(), size, true, Plain
+	in.file, in.limit, in.scratch, in.Compression = tmp.Name(), size, scratch, Plain
 	return nil
+}
+
+// scratchFile makes a temporary file in a scratch folder of its own.
+func scratchFile(name string) (*os.File, *store.Scratch, error) {
+	scratch, err := store.NewScratch()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	tmp, err := os.Create(filepath.Join(scratch.Dir, "source"))
+	if err != nil {
+		scratch.Close()
+		return nil, nil, fmt.Errorf("%s: make a temporary file: %w", name, plainPathError(err))
+	}
+	return tmp, scratch, nil
 }
 
 // maxSiblings bounds the list of names that formats may look at.
@@ -168,11 +182,11 @@ func (in *Input) spool(ctx context.Context, f Found, opt *Options) error {
 	} else if r == nil {
 		r = os.Stdin
 	}
-	tmp, err := os.CreateTemp("", "passhat-stdin-*")
+	tmp, scratch, err := scratchFile(in.Name)
 	if err != nil {
-		return fmt.Errorf("%s: make a temporary file: %w", in.Name, plainPathError(err))
+		return err
 	}
-	in.file, in.temporary = tmp.Name(), true
+	in.file, in.scratch = tmp.Name(), scratch
 	in.limit, err = io.Copy(tmp, &contextReader{ctx, r})
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
@@ -185,8 +199,9 @@ func (in *Input) spool(ctx context.Context, f Found, opt *Options) error {
 
 // close removes the temporary file, if there is one.
 func (in *Input) close() {
-	if in.temporary {
-		os.Remove(in.file)
+	if in.scratch != nil {
+		in.scratch.Close()
+		in.scratch = nil
 	}
 }
 

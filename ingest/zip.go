@@ -13,10 +13,13 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"passhat/ingest/store"
 )
 
 const (
@@ -201,15 +204,21 @@ func (in *Input) zipTable() (table []byte, ok bool, err error) {
 // cannot be unpacked keeps its place with the error. In a folder only what is
 // called .zip is unpacked: workbooks and the like are archives too.
 func expandArchives(ctx context.Context, found []Found, opt *Options) (out []Found, cleanup func()) {
-	var dirs []string
+	var scratch *store.Scratch // for all archives
+	dirs := 0
 	for _, f := range found {
 		if f.Path == Stdin || f.Size < 22 || !isArchive(f.Path) || !f.Named() && !strings.EqualFold(filepath.Ext(f.Path), ".zip") {
 			out = append(out, f)
 			continue
 		}
-		files, dir, err := expandArchive(ctx, f, opt)
-		if dir != "" {
-			dirs = append(dirs, dir)
+		var err error
+		if scratch == nil {
+			scratch, err = store.NewScratch()
+		}
+		var files []Found
+		if err == nil {
+			files, err = expandArchive(ctx, f, filepath.Join(scratch.Dir, strconv.Itoa(dirs)), opt)
+			dirs++
 		}
 		switch {
 		case err != nil:
@@ -220,30 +229,32 @@ func expandArchives(ctx context.Context, found []Found, opt *Options) (out []Fou
 		}
 	}
 	return out, func() {
-		for _, d := range dirs {
-			os.RemoveAll(d)
+		if scratch != nil {
+			scratch.Close()
 		}
 	}
 }
 
-// expandArchive unpacks one archive, unless it is a log itself.
-func expandArchive(ctx context.Context, f Found, opt *Options) (files []Found, dir string, err error) {
+// expandArchive unpacks one archive into the new folder dir, unless it is a log
+// itself.
+func expandArchive(ctx context.Context, f Found, dir string, opt *Options) ([]Found, error) {
 	in, _, err := openInput(ctx, f, opt)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer in.close()
 	if _, err := Detect(in, opt); !isUnknownFormat(err) {
-		return []Found{f}, "", nil
+		return []Found{f}, nil
 	}
-	if dir, err = os.MkdirTemp("", "passhat-zip-*"); err != nil {
-		return nil, "", fmt.Errorf("%s: make a temporary folder: %w", f.name(), plainPathError(err))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("%s: make a temporary folder: %w", f.name(), plainPathError(err))
 	}
-	if files, err = unpack(ctx, in, dir); err != nil {
+	files, err := unpack(ctx, in, dir)
+	if err != nil {
 		os.RemoveAll(dir)
-		return nil, "", err
+		return nil, err
 	}
-	return files, dir, nil
+	return files, nil
 }
 
 func isArchive(path string) bool {

@@ -18,8 +18,8 @@ import (
 type data struct {
 	session *sql.Session
 	snap    *store.Snapshot
-	dir     string // of the store, the temporary one too
-	temp    string // folder of the temporary store, "" when there is none
+	dir     string         // of the store, the temporary one too
+	temp    *store.Scratch // holds the temporary store, nil when there is none
 	named   bool
 	empty   bool // not one trial
 }
@@ -34,10 +34,10 @@ func (a *app) open(ctx context.Context, sources []string, read *readFlags, cfg s
 	}()
 	dir := a.storeDir
 	if d.named {
-		if d.temp, err = os.MkdirTemp("", "passhat-"); err != nil {
+		if d.temp, err = store.NewScratch(); err != nil {
 			return d, fmt.Errorf("making a temporary store: %w", err)
 		}
-		dir = d.temp
+		dir = d.temp.Dir
 	}
 	d.dir = dir
 	st, err := store.Open(dir)
@@ -82,8 +82,8 @@ func (d *data) close() error {
 	if d.snap != nil {
 		errs = append(errs, d.snap.Close())
 	}
-	if d.temp != "" {
-		errs = append(errs, os.RemoveAll(d.temp))
+	if d.temp != nil {
+		errs = append(errs, d.temp.Close())
 	}
 	return errors.Join(errs...)
 }
