@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,6 +234,7 @@ func TestWritersAndReaders(t *testing.T) {
 	var cmds []*exec.Cmd
 	var wg sync.WaitGroup
 	acked := make([]map[string]int, writers)
+	var commits atomic.Int64
 	for i := range writers {
 		cmd, out := startWriter(t, dir)
 		cmds = append(cmds, cmd)
@@ -243,6 +245,7 @@ func TestWritersAndReaders(t *testing.T) {
 				var version int
 				if n, _ := fmt.Sscan(in.Text(), &path, &version); n == 2 {
 					acked[i][path] = version
+					commits.Add(1)
 				}
 			}
 		})
@@ -265,6 +268,9 @@ func TestWritersAndReaders(t *testing.T) {
 		})
 	}
 	time.Sleep(2500 * time.Millisecond)
+	for begin := time.Now(); commits.Load() < 4*writers && time.Since(begin) < 2*time.Minute; {
+		time.Sleep(50 * time.Millisecond) // a crowded machine takes longer
+	}
 	for _, c := range cmds {
 		_ = c.Process.Kill()
 	}
