@@ -28,7 +28,7 @@ func streamed(read func(yield yieldTrial) error) iter.Seq2[*store.Trial, error] 
 
 // openDocument opens the input as a JSON document and returns its first byte.
 func openDocument(ctx context.Context, in *Input, opt *Options, yield yieldTrial) (d *document, c byte, closer io.Closer, err error) {
-	rc, err := in.Open()
+	rc, err := in.openAheadOfReading()
 	if err != nil {
 		return nil, 0, nil, err
 	}

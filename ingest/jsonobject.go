@@ -66,14 +66,16 @@ func memberOf(v Value, key string) (found Value, ok bool) {
 	if v.Kind != Object {
 		return Value{}, false
 	}
-	fields, _, err := scanObject(v.Text, 0, nil)
+	_, err := walkObject(v.Text, 0, func(k []byte, _ bool, at int) (end int, err *scanError) {
+		if string(k) != key {
+			return skipValue(v.Text, at)
+		}
+		found, end, err = scanValue(v.Text, at)
+		ok = true
+		return end, err
+	})
 	if err != nil {
 		return Value{}, false
-	}
-	for _, f := range fields {
-		if string(f.key) == key {
-			found, ok = f.val, true
-		}
 	}
 	return found, ok
 }

@@ -27,7 +27,7 @@ func (in *Input) walk(ctx context.Context, file string, opt *Options, yield func
 	var rc io.ReadCloser
 	var err error
 	if file == "" {
-		rc, err = in.Open()
+		rc, err = in.openAheadOfReading()
 	} else {
 		rc, err = in.OpenFile(file)
 		w.name, w.prefix = in.Name+"/"+file, file+": "

@@ -27,6 +27,8 @@ type pfSurvey struct {
 	columns map[[2]string][]int64
 	// order lists the groups as they came, for notes.
 	order []*pfGroup
+	// texts are models and labels, which rows share: a label may be a whole prompt.
+	texts map[string]string
 
 	rows, passed, failed, errors, cached int64
 }
@@ -54,7 +56,7 @@ type pfGroup struct {
 }
 
 func newPFSurvey() *pfSurvey {
-	return &pfSurvey{names: map[string]*pfNames{}, declared: map[string]*pfNames{}, groups: map[pfGroupKey]*pfGroup{}, columns: map[[2]string][]int64{}}
+	return &pfSurvey{names: map[string]*pfNames{}, declared: map[string]*pfNames{}, groups: map[pfGroupKey]*pfGroup{}, columns: map[[2]string][]int64{}, texts: map[string]string{}}
 }
 
 // add takes a row of the first reading.
@@ -72,6 +74,7 @@ func (s *pfSurvey) add(row *pfRow) {
 		s.cached++
 	}
 	addNames(s.names, row.description, row.vars)
+	row.model, row.label = s.shared(row.model), s.shared(row.label)
 	column := [2]string{row.model, row.label}
 	if list := s.columns[column]; !slices.Contains(list, row.promptIdx) && len(list) < 1000 {
 		s.columns[column] = append(list, row.promptIdx)
@@ -85,6 +88,15 @@ func (s *pfSurvey) add(row *pfRow) {
 	}
 	g.idx = append(g.idx, row.testIdx)
 	g.planned = max(g.planned, row.repeat)
+}
+
+// shared is a text that is held once, however many rows have it.
+func (s *pfSurvey) shared(text string) string {
+	if held, ok := s.texts[text]; ok {
+		return held
+	}
+	s.texts[text] = text
+	return text
 }
 
 // addNames takes one set of vars of a description.

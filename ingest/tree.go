@@ -77,7 +77,8 @@ func (v Value) eachMember(f func(key string, v Value) bool) {
 	if v.Kind != Object {
 		return
 	}
-	fields, _, err := scanObject(v.Text, 0, nil)
+	var room [16]field // most objects have no more, and it needs no allocation
+	fields, _, err := scanObject(v.Text, 0, room[:0])
 	if err != nil {
 		return
 	}
