@@ -158,7 +158,7 @@ func TestShellOnTerminal(t *testing.T) {
 
 	// Ctrl-C ends the query, then clears the line; the shell goes on.
 	p.send("SELECT count(*) AS big FROM range(1000000) AS a, range(1000000) AS b;\r")
-	time.Sleep(300 * time.Millisecond)
+	p.want("query  [") // the query runs, and the terminal sends signals again
 	p.send("\x03")
 	p.want("stopped")
 	p.want("\npasshat> ")
