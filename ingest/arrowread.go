@@ -83,6 +83,13 @@ func safely(f func() error) (err error) {
 // libraryNoise is what the libraries put before and into their errors.
 var libraryNoise = regexp.MustCompile(`\b(arrow/ipc|arrow/array|arrow|parquet|runtime error|pqarrow|thrift|memory): |\*?\b(?:flatbuf|thrift|array|arrow|file|schema|format|internal|parquet|metadata)\.[A-Z]\w* ?`)
 
+// misfits are what the libraries say, in the words of Go, of offsets and
+// lengths in a file that do not fit together.
+var misfits = regexp.MustCompile(`(?:(?:slice bounds|index|makeslice|growslice)[^:]*(?:: [^:]*)?)(?:out of range|negative).*|invalid memory address.*|runtime\.\w+.*|integer divide by zero.*`)
+
+// nestedNoise is how the reader of Parquet footers says where it was.
+const nestedNoise = "error reading struct: "
+
 // damaged makes an error of a library fit for a user: what is wrong, in which
 // file and where in it.
 func damaged(in *Input, kind, where string, err error) error {
@@ -99,6 +106,7 @@ func damaged(in *Input, kind, where string, err error) error {
 	if line, _, cut := strings.Cut(msg, "\n"); cut {
 		msg = line
 	}
+	msg = misfits.ReplaceAllString(strings.ReplaceAll(msg, nestedNoise, ""), "its parts do not fit together")
 	if len(msg) > 200 {
 		msg = msg[:200]
 	}
