@@ -80,12 +80,18 @@ func makeTempDir(parent, prefix string) (*tempDir, error) {
 }
 
 func (d *tempDir) remove() error {
-	err := os.RemoveAll(d.root)
+	err := removeLocked(d.root)
 	d.lock.Close()
 	if err != nil {
 		return fmt.Errorf("remove the temporary folder %s: %w", d.root, plainPath(err))
 	}
 	return nil
+}
+
+// removeLocked removes a folder, the lock in it last: one that is killed
+// meanwhile leaves a folder that is locked by nobody, or an empty one.
+func removeLocked(root string) error {
+	return errors.Join(os.RemoveAll(filepath.Join(root, tempSpill)), os.RemoveAll(root))
 }
 
 // sweep removes the folders below parent whose owner is gone. What can't be
@@ -103,11 +109,13 @@ func sweep(parent, prefix string) {
 		root := filepath.Join(parent, e.Name())
 		lock, err := os.OpenFile(filepath.Join(root, tempLock), os.O_RDWR, 0)
 		if err != nil {
-			// No lock file yet: it is being made, or is no folder of ours.
+			// No lock file yet, or no more: whoever makes it tries again, and who
+			// removed it may have been killed. What is not empty is not ours.
+			os.Remove(root)
 			continue
 		}
 		if tryLock(lock) {
-			os.RemoveAll(root)
+			removeLocked(root)
 		}
 		lock.Close()
 	}

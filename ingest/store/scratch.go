@@ -70,7 +70,7 @@ func makeScratch(parent string) (*Scratch, error) {
 
 // Close removes the folder and all that is in it.
 func (s *Scratch) Close() error {
-	err := os.RemoveAll(s.root)
+	err := removeScratch(s.root)
 	if s.lock != nil {
 		s.lock.Close()
 	}
@@ -78,6 +78,12 @@ func (s *Scratch) Close() error {
 		return fmt.Errorf("remove the temporary folder %s: %w", s.root, plain(err))
 	}
 	return nil
+}
+
+// removeScratch removes a folder, the lock in it last: a process that is killed
+// meanwhile leaves a folder that is locked by nobody, or an empty one.
+func removeScratch(root string) error {
+	return errors.Join(os.RemoveAll(filepath.Join(root, "files")), os.RemoveAll(root))
 }
 
 // sweepScratch removes the scratch folders whose owner is gone. What can't be
@@ -94,9 +100,12 @@ func sweepScratch(parent string) {
 		root := filepath.Join(parent, e.Name())
 		lock, err := lockFile(filepath.Join(root, "lock"), os.O_RDWR, true)
 		if err != nil {
-			continue // held, being made, or no folder of ours
+			// Held; or without a lock file, because it is being made, which is tried
+			// again, or because its removal was cut short. Only an empty one goes.
+			os.Remove(root)
+			continue
 		}
-		os.RemoveAll(root)
+		removeScratch(root)
 		lock.Close()
 	}
 }
