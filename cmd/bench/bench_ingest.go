@@ -221,7 +221,7 @@ func (b *bench) ingestCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.AddCommand(ingestingCommand())
+	cmd.AddCommand(ingestingCommand(), b.growthCommand())
 	return cmd
 }
 
