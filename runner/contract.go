@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -52,35 +51,20 @@ func (r *Run) sameTasks() error {
 	return nil
 }
 
-// noteUntried records one trial without verdict of each planned task that has no
-// trial at all when the run stops early: in the log there would be no trace of
-// it, and in every figure only the tasks that were lucky. The first trial of
-// the task takes its place when the run goes on.
-func (r *Run) noteUntried(ctx context.Context) error {
+// untried lists the planned tasks that have no trial at all when the run stops
+// early. The log holds no trace of them, so no report counts them, neither as
+// failed nor as missing: whoever stopped the run must be told.
+func (r *Run) untried() []string {
 	has := map[string]bool{}
 	for k := range r.out.done {
 		has[k.task] = true
 	}
-	if len(has) == 0 {
-		return nil // nothing was tried: no run to speak of
-	}
-	why := "the run was stopped"
-	switch {
-	case r.sum.OverCost:
-		why = "the ceiling of cost was reached"
-	case ctx.Err() != nil:
-		why = "the run was interrupted"
-	}
+	var names []string
 	for _, j := range r.jobs {
-		if has[j.task] || r.out.absent[j.task] {
-			continue
+		if !has[j.task] {
+			has[j.task] = true
+			names = append(names, j.task)
 		}
-		r.out.absent[j.task] = true
-		o := outcome{errorType: errInfra, errorMessage: "no trial of this task ended: " + why, untried: true}
-		if err := r.out.append(r.line(j, o)); err != nil {
-			return err
-		}
-		r.sum.Untried = append(r.sum.Untried, j.task)
 	}
-	return nil
+	return names
 }

@@ -5,21 +5,13 @@ import (
 	"time"
 )
 
-// Keys of extra that a later call of the run reads.
-const (
-	taskHash = "task_sha256"
-	untried  = "untried"
-)
+// taskHash is the key of extra that a later call of the run reads.
+const taskHash = "task_sha256"
 
 // line is the canonical line of a trial.
 func (r *Run) line(j job, o outcome) []byte {
 	columns := map[string]any{"harness": "passhat run", "harness_version": r.spec.Version}
-	extra := map[string]any{}
-	if o.untried {
-		extra[untried] = true
-	} else {
-		extra["exit_code"] = o.exit
-	}
+	extra := map[string]any{"exit_code": o.exit}
 	for name, v := range o.report.columns {
 		columns[name] = v
 	}
@@ -59,12 +51,6 @@ func (r *Run) line(j job, o outcome) []byte {
 	if _, ok := columns["output_hash"]; !ok && o.hash != "" {
 		columns["output_hash"] = o.hash
 	}
-	var took *float64
-	var started string
-	if !o.started.IsZero() {
-		seconds := o.took.Round(time.Millisecond).Seconds()
-		took, started = &seconds, stamp(o.started)
-	}
 	fixed := encode(struct {
 		Suite   string   `json:"suite"`
 		RunID   string   `json:"run_id"`
@@ -76,10 +62,11 @@ func (r *Run) line(j job, o outcome) []byte {
 		Shape   string   `json:"shape,omitempty"`
 		Risk    string   `json:"risk,omitempty"`
 		Passed  *bool    `json:"passed"`
-		Started string   `json:"started_at,omitempty"`
-		Took    *float64 `json:"duration_s,omitempty"`
+		Started string   `json:"started_at"`
+		Took    float64  `json:"duration_s"`
 		Config  rawBytes `json:"config"`
-	}{r.suite, r.runID, r.runAt, j.t.ID, j.v.Name, j.trial, j.planned, j.t.Shape, j.t.Risk, o.passed, started, took, r.config})
+	}{r.suite, r.runID, r.runAt, j.t.ID, j.v.Name, j.trial, j.planned, j.t.Shape, j.t.Risk, o.passed, stamp(o.started),
+		o.took.Round(time.Millisecond).Seconds(), r.config})
 	line := append(fixed[:len(fixed)-1], ',')
 	line = append(line, encode(columns)[1:]...)
 	line = append(line[:len(line)-1], `,"extra":`...)

@@ -27,7 +27,6 @@ type output struct {
 	runAt   string
 	config  string            // contract of the lines so far
 	tasks   map[string]string // hash of each task that has a line, "" where it was not recorded
-	absent  map[string]bool   // tasks of which a line says that no trial ended
 	lines   int
 	end     int64 // where the last whole line ends
 	unended bool  // the last line lacks its line end only
@@ -49,13 +48,12 @@ type logLine struct {
 	Cost      *float64        `json:"cost_usd"`
 	Config    json.RawMessage `json:"config"`
 	Extra     struct {
-		Task    string `json:"task_sha256"`
-		Untried bool   `json:"untried"`
+		Task string `json:"task_sha256"`
 	} `json:"extra"`
 }
 
 func newOutput(path string) *output {
-	return &output{path: path, done: map[key]bool{}, starts: map[key]int{}, tasks: map[string]string{}, absent: map[string]bool{}}
+	return &output{path: path, done: map[key]bool{}, starts: map[key]int{}, tasks: map[string]string{}}
 }
 
 // openOutput reads what the log has, if it is there, and locks it against
@@ -178,11 +176,6 @@ func (o *output) take(line []byte) error {
 	}
 	if o.lines == 0 {
 		o.suite, o.runID, o.runAt, o.config = l.Suite, l.RunID, l.RunAt, string(l.Config)
-	}
-	if l.Extra.Untried {
-		o.absent[l.TaskID] = true
-		o.lines++
-		return nil
 	}
 	k := key{l.TaskID, l.Variant, *l.Trial}
 	if o.done[k] {

@@ -191,9 +191,7 @@ func (r *Run) Do(ctx context.Context) (Summary, error) {
 	close(jobs)
 	workers.Wait()
 	r.finish()
-	if r.err == nil {
-		r.err = r.noteUntried(ctx)
-	}
+	r.sum.Untried = r.untried()
 	if r.err != nil {
 		return r.sum, r.err
 	}

@@ -55,8 +55,7 @@ type Summary struct {
 	Timeouts     int // of the failed
 	Missing      int
 	MissingTasks int // tasks without the trials that are planned
-	// Untried are the tasks of which no trial ended, and of which the log
-	// therefore got a line without verdict by this call.
+	// Untried are the planned tasks of which no trial ended. They are not in the log.
 	Untried   []string
 	Cost      float64
 	CostKnown int

@@ -41,7 +41,6 @@ type outcome struct {
 	log          string // file with what it printed
 	report       report
 	reported     bool
-	untried      bool // there was no trial: see Run.noteUntried
 }
 
 // trial runs the command once. The error is errCut, or a fault of the machine

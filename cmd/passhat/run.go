@@ -246,7 +246,7 @@ func (a *app) printRun(sum runner.Summary, spec runner.Spec) {
 		a.say("%s", n)
 	}
 	if n := len(sum.Untried); n > 0 {
-		a.say("%s had no trial at all (%s): each is in the log as one ungraded trial until it is run", count(int64(n), "task"), firstNames(sum.Untried))
+		a.say("%s had no trial at all (%s): no report counts them until they are run, by the same command again", count(int64(n), "task"), firstNames(sum.Untried))
 	}
 	done := sum.Before + sum.Ran
 	text := fmt.Sprintf("%s: %d of %d trials done", spec.Out, done, sum.Planned)
