@@ -6,3 +6,10 @@ func WithSheetRows(o WriteOptions, n int) WriteOptions {
 	o.xlsxRows = n
 	return o
 }
+
+// OnLongRoad runs f without the short road of kinds.go.
+func OnLongRoad(f func()) {
+	shortRoad = false
+	defer func() { shortRoad = true }()
+	f()
+}

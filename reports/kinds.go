@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"passhat/ingest/store"
+	"passhat/sql"
 )
 
 // A history of years has millions of runs' tasks but few different counts of
@@ -21,7 +24,8 @@ import (
 //	selected_run_totals group_no, suite, run_id, graded, ungraded of all tasks.
 //
 // They are made of selected_task_runs or, where nothing else reads that, by a
-// short road: from the stored roll-up without a table of the millions in between.
+// short road: straight from the stored roll-up, without a table of the millions in
+// between, or with one of mere numbers where a condition asks for single trials.
 
 // reads lists the relations that the report and those it uses read. One that is
 // not built in may read what it likes, so it counts as reading the tasks.
@@ -42,12 +46,15 @@ func (r *Report) reads() []string {
 	return out
 }
 
+// shortRoad is turned off by tests only.
+var shortRoad = true
+
 // mayBeShort says whether the short road can be tried: the counts by kind are all
 // that is read, no task has a weight or a label of its own, and groups are made
 // of whole runs.
 func (sel *selection) mayBeShort(ctx context.Context, d *db, reads []string) (bool, error) {
 	req := sel.req
-	if !slices.Contains(reads, "selected_kinds") || slices.Contains(reads, "selected_task_runs") || slices.Contains(reads, "selected_cells") ||
+	if !shortRoad || !slices.Contains(reads, "selected_kinds") || slices.Contains(reads, "selected_task_runs") || slices.Contains(reads, "selected_cells") ||
 		req.describing || req.Old != "" || req.New != "" || req.Weights != "" || req.Labels != "" || req.Tasks == "common" || req.Pool == "trial" {
 		return false, nil
 	}
@@ -59,83 +66,131 @@ func (sel *selection) mayBeShort(ctx context.Context, d *db, reads []string) (bo
 }
 
 // settingKeys are the keys of the roll-up beside run and task, and what is of the
-// task: where a run has one value of each, its rows are its tasks.
+// task: the short road is for runs that have one value of each.
 var settingKeys = append([]string{"run_at_from", "planned_trials"}, configColumns...)
 
-// makeRunCells fills selected_cells by run instead of by task: a row for each run,
-// its settings and counts that occur, with how many tasks have them. It says
-// whether that was possible.
+// makeRunCells fills selected_cells by run instead of by task: a row for each run
+// and counts that occur, with how many tasks have them. It says whether that was
+// possible. Counts come from the roll-up as a whole (sql.CountRuns), or, where the
+// condition looks at single trials or tasks, from request_cells.
 func (sel *selection) makeRunCells(ctx context.Context, d *db) (bool, error) {
-	from, sums := sel.chosen("labelled_task_runs"), "sum(TRY_CAST(round(t.sum_cost_usd * 1e9) AS BIGINT))::HUGEINT AS cost_nano, sum(t.n_cost_usd)::BIGINT AS cost_n"
-	if !sel.rollup {
-		whole, err := sel.makeTrialCells(ctx, d)
-		if err != nil || !whole {
+	spec := sql.CountSpec{Settings: slices.Clone(settingKeys)}
+	for _, g := range sel.by {
+		spec.By = append(spec.By, g.name)
+	}
+	sel.byRun = slices.Contains(spec.By, "run_id")
+	runs, err := sel.chosenRuns(ctx, d)
+	if err != nil {
+		return false, err
+	}
+	spec.Runs = runs
+	if done, err := d.s.CountRuns(ctx, spec); err != nil || !done {
+		return false, err
+	}
+	cells := "passhat_store.counted_cells"
+	if !sel.whole {
+		if err := sel.makeRequestCells(ctx, d, runs); err != nil {
 			return false, err
 		}
-		from, sums = "request_cells AS t JOIN request_settings AS s ON s.suite IS NOT DISTINCT FROM t.suite AND s.run_id IS NOT DISTINCT FROM t.run_id",
-			"sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n"
+		cells = `(SELECT c.run_no, any_value(r.run_at) AS run_at, n, c, ungraded, cached, count(*) AS tasks, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n
+	FROM request_cells AS c JOIN (SELECT run_no, min(run_at) AS run_at FROM passhat_store.counted_cells GROUP BY run_no) AS r ON r.run_no = c.run_no
+	GROUP BY c.run_no, n, c, ungraded, cached)`
 	}
-	var cols, keys []string
+	var cols []string
 	for i, g := range sel.by {
-		expr := g.expr
-		if !sel.rollup && g.name != "suite" && g.name != "run_id" {
-			expr = "s" + strings.TrimPrefix(expr, "t")
-		}
-		cols = append(cols, fmt.Sprintf("%s AS g%d", expr, i))
-	}
-	alias := "t."
-	if !sel.rollup {
-		alias = "s."
-	}
-	for _, k := range settingKeys {
-		keys = append(keys, alias+k)
+		cols = append(cols, fmt.Sprintf("%s AS g%d", g.expr, i))
 	}
 	planned := "t.planned_trials"
 	if sel.partial {
 		planned = "NULL::INTEGER"
 	}
-	cols = append(cols, "t.suite", "t.run_id", planned+" AS planned", "max(t.run_at) AS run_at", "t.n AS n_all", "t.c", "t.ungraded", "t.cached", "count(*) AS tasks", sums)
-	err := d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_cells AS SELECT %s FROM %s GROUP BY ALL",
-		strings.Join(append(cols, keys...), ", "), from))
-	if err != nil {
-		return false, sel.filterError(err)
+	cols = append(cols, "t.suite", "t.run_id", "t.run_no", "t.place", planned+" AS planned", "k.run_at", "k.n AS n_all", "k.c", "k.ungraded", "k.cached", "k.tasks", "k.cost_nano", "k.cost_n")
+	for _, k := range settingKeys {
+		cols = append(cols, "t."+k)
 	}
-	if sel.allRuns {
-		runs := "suite, run_id"
-		for i := range sel.by {
-			runs += fmt.Sprintf(", g%d AS r%d", i, i)
-		}
-		if err := d.exec(ctx, "CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT "+runs+", max(run_at) AS run_at FROM selected_cells GROUP BY ALL"); err != nil {
-			return false, err
-		}
-		if err := sel.refuseNone(ctx, d); err != nil {
-			return false, err
-		}
+	err = d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE selected_cells AS SELECT %s FROM passhat_store.counted_runs AS t JOIN %s AS k ON k.run_no = t.run_no",
+		strings.Join(cols, ", "), cells))
+	if err != nil || !sel.allRuns {
+		return true, err
 	}
-	if !sel.rollup {
-		return true, nil // grouped by task
+	list := "suite, run_id"
+	for i := range sel.by {
+		list += fmt.Sprintf(", g%d AS r%d", i, i)
 	}
-	// Two settings in one run may split a task over two rows.
-	row, err := d.row(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT suite, run_id FROM (SELECT DISTINCT suite, run_id, %s FROM selected_cells)
-GROUP BY suite, run_id HAVING count(*) > 1)`, strings.Join(settingKeys, ", ")))
-	return err == nil && row.int(0) == 0, err
+	if err := d.exec(ctx, "CREATE OR REPLACE TEMP TABLE selected_runs AS SELECT "+list+", max(run_at) AS run_at FROM selected_cells GROUP BY ALL"); err != nil {
+		return false, err
+	}
+	return true, sel.refuseNone(ctx, d)
 }
 
-// makeTrialCells counts single trials by run and task into request_cells, where
-// the settings of a run are the same for all of its trials; request_settings
-// has them.
-func (sel *selection) makeTrialCells(ctx context.Context, d *db) (bool, error) {
-	err := d.exec(ctx, "CREATE OR REPLACE TEMP TABLE request_settings AS SELECT suite, run_id, "+strings.Join(settingKeys, ", ")+
-		", sum(cached) AS cached FROM labelled_task_runs GROUP BY ALL")
+// chosenRuns are the runs that can have chosen trials, nil for all.
+func (sel *selection) chosenRuns(ctx context.Context, d *db) (map[store.RunKey]bool, error) {
+	text := "SELECT suite, run_id FROM selected_runs"
+	switch {
+	case sel.allRuns && (sel.filter == "true" || !sel.whole):
+		return nil, nil
+	case sel.allRuns:
+		text = "SELECT DISTINCT suite, run_id FROM " + sel.filtered("labelled_task_runs")
+	}
+	_, rows, err := d.table(ctx, text, nil)
 	if err != nil {
-		return false, err
+		return nil, sel.filterError(err)
 	}
-	row, err := d.row(ctx, `SELECT count(*) FILTER (settings > 1), sum(cached)::BIGINT
-FROM (SELECT suite, run_id, count(*) AS settings, sum(cached) AS cached FROM request_settings GROUP BY suite, run_id)`)
-	if err != nil || row.int(0) > 0 {
-		return false, err
+	runs := map[store.RunKey]bool{}
+	for _, row := range rows {
+		runs[store.RunKey{Suite: record(row).text(0), RunID: record(row).text(1)}] = true
 	}
-	plain := row.int(1) == 0 // no trial is to be told from the others
+	return runs, nil
+}
+
+// makeRequestCells counts, by run and task, what the condition leaves of the roll-up or
+// of single trials, these one slice of whole runs after the other: the groups of all
+// at once would fit no cache.
+func (sel *selection) makeRequestCells(ctx context.Context, d *db, runs map[store.RunKey]bool) error {
+	if err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE request_cells (run_no INTEGER, task_no INTEGER, n BIGINT, c BIGINT, ungraded BIGINT, cached BIGINT, cost_nano BIGINT, cost_n BIGINT)`); err != nil {
+		return err
+	}
+	insert := func(counts string) error {
+		err := d.exec(ctx, `INSERT INTO request_cells SELECT r.run_no, x.task_no, t.n, t.c, t.ungraded, t.cached, t.cost_nano, t.cost_n FROM (`+counts+`) AS t
+JOIN passhat_store.counted_runs AS r ON r.suite IS NOT DISTINCT FROM t.suite AND r.run_id IS NOT DISTINCT FROM t.run_id
+JOIN passhat_store.counted_tasks AS x ON x.suite IS NOT DISTINCT FROM t.suite AND x.task_id IS NOT DISTINCT FROM t.task_id`)
+		if err != nil {
+			return sel.filterError(err)
+		}
+		return nil
+	}
+	if sel.rollup {
+		return insert("SELECT t.suite, t.run_id, t.task_id, t.n, t.c, t.ungraded, t.cached, TRY_CAST(round(t.sum_cost_usd * 1e9) AS BIGINT) AS cost_nano, t.n_cost_usd AS cost_n FROM " +
+			sel.chosen("labelled_task_runs"))
+	}
+	row, err := d.row(ctx, "SELECT coalesce(sum(cached), 0)::BIGINT FROM passhat_store.counted_cells")
+	if err != nil {
+		return err
+	}
+	counts := sel.trialCounts(row.int(0) == 0)
+	for _, part := range d.s.Slices() {
+		if !part.Holds(runs) {
+			continue
+		}
+		if err := d.s.MakeSlice(ctx, "request_slice", part); err != nil {
+			return err
+		}
+		suite, group := "t.suite", "t.suite, "
+		if name, one := part.Suite(); one {
+			if suite, group = "NULL::VARCHAR", ""; name != "" {
+				suite = quoteText(name)
+			}
+		}
+		if err := insert(fmt.Sprintf("SELECT %s AS suite, t.run_id, t.task_id, %s FROM %s GROUP BY %st.run_id, t.task_id", suite, counts, sel.chosen("request_slice"), group)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trialCounts are the counts of single trials that request_cells has; plain: no
+// cached trial is to be told from the others.
+func (sel *selection) trialCounts(plain bool) string {
 	var cols []string
 	names := map[string]string{"n_all": "n", "c": "c", "ungraded": "ungraded", "cached": "cached", "cost_n": "cost_n", "cost_nano": "cost_nano"}
 	for _, m := range counted {
@@ -154,12 +209,7 @@ FROM (SELECT suite, run_id, count(*) AS settings, sum(cached) AS cached FROM req
 		}
 		cols = append(cols, fmt.Sprintf("TRY_CAST(%s AS BIGINT) AS %s", expr, name))
 	}
-	err = d.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE request_cells AS SELECT t.suite, t.run_id, t.task_id, max(t.run_at) AS run_at, %s FROM %s GROUP BY t.suite, t.run_id, t.task_id",
-		strings.Join(cols, ", "), sel.chosen("labelled_trials")))
-	if err != nil {
-		return false, sel.filterError(err)
-	}
-	return true, nil
+	return strings.Join(cols, ", ")
 }
 
 // makeKinds makes the tables by kind from selected_task_runs.

@@ -3,6 +3,9 @@ package reports
 import (
 	"context"
 	"fmt"
+	"strings"
+
+	"passhat/sql"
 )
 
 // counts are the columns that follow from n_all, c and ungraded under the policy;
@@ -17,51 +20,45 @@ func (sel *selection) counts(x, nAll string) string {
 		n, x, high, nAll)
 }
 
-// cellSource is the relation of runs' tasks on the short road, as t.
-func (sel *selection) cellSource() (from, keys, costs string) {
-	if !sel.rollup {
-		return "request_cells AS t", "", "sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n"
-	}
-	return sel.chosen("labelled_task_runs"), ", t.shape, t.risk", "sum(TRY_CAST(round(t.sum_cost_usd * 1e9) AS BIGINT))::HUGEINT AS cost_nano, sum(t.n_cost_usd)::BIGINT AS cost_n"
-}
-
-// sameRun joins run by run.
-const sameRun = "%[1]s.suite IS NOT DISTINCT FROM t.suite AND %[1]s.run_id IS NOT DISTINCT FROM t.run_id"
-
 // makeShortKinds makes the tables by kind without one of every run's tasks; where
-// a task turns out to lie in several rows it takes the long road after all.
+// that is not possible it takes the long road after all.
 func (sel *selection) makeShortKinds(ctx context.Context, d *db) error {
-	from, keys, _ := sel.cellSource()
-	err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE request_groups AS SELECT DISTINCT t.suite, t.run_id, g.group_no FROM selected_cells AS t`+sel.joinGroups(true)+`;
+	err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE request_groups AS SELECT DISTINCT t.suite, t.run_id, t.run_no, t.place, g.group_no FROM selected_cells AS t`+sel.joinGroups(true)+`;
 CREATE OR REPLACE TEMP TABLE request_verdicts AS SELECT r.group_no, sum((t.n_all - t.ungraded) * t.tasks) AS graded
-FROM selected_cells AS t JOIN request_groups AS r ON `+fmt.Sprintf(sameRun, "r")+` GROUP BY r.group_no`)
+FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no GROUP BY r.group_no`)
 	if err != nil {
 		return err
 	}
 	if sel.pooled {
-		err = d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE request_kinds AS
-SELECT r.group_no, t.suite, t.task_id%s, t.n, t.c, t.ungraded, count(*) AS runs FROM %s
-JOIN request_groups AS r ON `+fmt.Sprintf(sameRun, "r")+` GROUP BY ALL`, keys, from))
+		if sel.byRun {
+			return sel.longRoad(ctx, d) // runs of one name in several suites
+		}
+		kinds := `SELECT r.group_no, t.task_no, t.n, t.c, t.ungraded, sum(t.runs)::BIGINT AS runs FROM passhat_store.counted_kinds AS t
+JOIN (SELECT DISTINCT place, group_no FROM request_groups) AS r ON r.place = t.place GROUP BY ALL`
+		if !sel.whole {
+			kinds = `SELECT r.group_no, t.task_no, t.n, t.c, t.ungraded, count(*) AS runs FROM request_cells AS t
+JOIN request_groups AS r ON r.run_no = t.run_no GROUP BY ALL`
+		}
+		err = d.exec(ctx, "CREATE OR REPLACE TEMP TABLE request_kinds AS "+kinds)
 	} else {
+		var row record
+		if row, err = d.row(ctx, "SELECT count(*) FROM request_verdicts WHERE graded = 0"); err != nil {
+			return err
+		}
+		if row.int(0) > 0 {
+			return sel.longRoad(ctx, d) // their tasks are to be told from those of other runs
+		}
+		kinds := "passhat_store.counted_kinds"
+		if !sel.whole {
+			kinds = "(SELECT task_no, n, c, ungraded, count(*) AS runs FROM request_cells GROUP BY ALL)"
+		}
 		err = d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE request_tasks AS
-SELECT t.suite, t.task_id%s, count(*) AS groups, sum(t.ungraded)::BIGINT AS ungraded, min(CASE WHEN %[2]s > 0 THEN %[2]s END)::BIGINT AS n_min, max(%[2]s)::BIGINT AS n_max, true AS in_every_run
-FROM %[3]s GROUP BY ALL`, keys, sel.taskN(), from))
+SELECT x.suite, x.task_no, t.groups, t.ungraded, t.n_min, t.n_max, true AS in_every_run FROM (SELECT t.task_no, sum(t.runs)::BIGINT AS groups, sum(t.ungraded * t.runs)::BIGINT AS ungraded,
+	min(CASE WHEN %[1]s > 0 THEN %[1]s END)::BIGINT AS n_min, max(%[1]s)::BIGINT AS n_max FROM %[2]s AS t GROUP BY t.task_no) AS t
+JOIN passhat_store.counted_tasks AS x ON x.task_no = t.task_no`, sel.taskN(), kinds))
 	}
 	if err != nil {
 		return fmt.Errorf("count trials per task: %w", err)
-	}
-	if sel.rollup {
-		table := "request_tasks"
-		if sel.pooled {
-			table = "request_kinds"
-		}
-		row, err := d.row(ctx, fmt.Sprintf("SELECT (SELECT count(*) FROM (SELECT DISTINCT suite, task_id, shape, risk FROM %[1]s)) > (SELECT count(*) FROM (SELECT DISTINCT suite, task_id FROM %[1]s))", table))
-		if err != nil {
-			return err
-		}
-		if split, _ := row[0].(bool); split {
-			return sel.longRoad(ctx, d)
-		}
 	}
 	if sel.pooled {
 		err = sel.pooledKinds(ctx, d)
@@ -96,12 +93,12 @@ func (sel *selection) taskN() string {
 // singleKinds serves groups of one run each: its counts are those of its tasks.
 func (sel *selection) singleKinds(ctx context.Context, d *db) error {
 	return d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_kinds AS
-WITH alike AS (SELECT r.group_no, t.suite, %s, sum(t.tasks)::BIGINT AS tasks FROM selected_cells AS t JOIN request_groups AS r ON %s
+WITH alike AS (SELECT r.group_no, t.suite, %s, sum(t.tasks)::BIGINT AS tasks FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no
 	JOIN request_verdicts AS v ON v.group_no = r.group_no GROUP BY ALL)
 SELECT group_no, row_number() OVER (ORDER BY group_no, n, c, c_high, graded, suite) AS kind, suite, tasks, 1.0::DOUBLE AS weight, true AS in_every_run,
 	n AS least, n, c, c_high, graded, ungraded, 1::BIGINT AS pooled_runs, 1::BIGINT AS runs FROM alike;
 %s;
-%s`, sel.counts("t.", "n_all"), fmt.Sprintf(sameRun, "r"), sel.runKindsOfCells(), runTotalsOfCells))
+%s`, sel.counts("t.", "n_all"), sel.runKindsOfCells(), runTotalsOfCells))
 }
 
 // runKindsOfCells makes selected_run_kinds where all tasks are in every run with
@@ -109,15 +106,15 @@ SELECT group_no, row_number() OVER (ORDER BY group_no, n, c, c_high, graded, sui
 func (sel *selection) runKindsOfCells() string {
 	return fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_run_kinds AS
 WITH cell AS (SELECT r.group_no, t.suite, t.run_id, %s, greatest(t.planned - t.n_all - t.cached, 0) AS missing, t.tasks, t.cost_nano, t.cost_n
-	FROM selected_cells AS t JOIN request_groups AS r ON %s JOIN request_verdicts AS v ON v.group_no = r.group_no)
+	FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no JOIN request_verdicts AS v ON v.group_no = r.group_no)
 SELECT group_no, suite, run_id, 1.0::DOUBLE AS weight, n, c, c_high, n AS least, true AS level, sum(tasks)::BIGINT AS tasks,
 	sum(ungraded * tasks)::BIGINT AS ungraded, sum(missing * tasks)::BIGINT AS missing, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n
-FROM cell WHERE n > 0 GROUP BY ALL`, sel.counts("t.", "n_all"), fmt.Sprintf(sameRun, "r"))
+FROM cell WHERE n > 0 GROUP BY ALL`, sel.counts("t.", "n_all"))
 }
 
 var runTotalsOfCells = `CREATE OR REPLACE TEMP TABLE selected_run_totals AS
 SELECT r.group_no, t.suite, t.run_id, sum((t.n_all - t.ungraded) * t.tasks)::BIGINT AS graded, sum(t.ungraded * t.tasks)::BIGINT AS ungraded
-FROM selected_cells AS t JOIN request_groups AS r ON ` + fmt.Sprintf(sameRun, "r") + ` GROUP BY ALL`
+FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no GROUP BY ALL`
 
 // pooledKinds serves groups of several runs: every task is a kind of its own.
 func (sel *selection) pooledKinds(ctx context.Context, d *db) error {
@@ -128,19 +125,19 @@ func (sel *selection) pooledKinds(ctx context.Context, d *db) error {
 	err := d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE request_group_tasks AS
 WITH known AS (SELECT group_no, suite, count(*) AS run_count FROM request_groups GROUP BY group_no, suite),
 task AS (
-	SELECT t.group_no, t.suite, t.task_id, sum(t.runs) FILTER (%[1]s > 0 AND v.graded > 0) AS here, min(CASE WHEN v.graded > 0 THEN %[1]s ELSE 0 END) AS least, max(CASE WHEN v.graded > 0 THEN %[1]s ELSE 0 END) AS most,
+	SELECT t.group_no, t.task_no, sum(t.runs) FILTER (%[1]s > 0 AND v.graded > 0) AS here, min(CASE WHEN v.graded > 0 THEN %[1]s ELSE 0 END) AS least, max(CASE WHEN v.graded > 0 THEN %[1]s ELSE 0 END) AS most,
 		min(CASE WHEN v.graded > 0 AND %[1]s > 0 THEN %[1]s END) AS n_min, sum(t.ungraded * t.runs) AS ungraded
-	FROM request_kinds AS t JOIN request_verdicts AS v ON v.group_no = t.group_no GROUP BY ALL
+	FROM request_kinds AS t JOIN request_verdicts AS v ON v.group_no = t.group_no GROUP BY t.group_no, t.task_no
 )
-SELECT t.*, row_number() OVER (ORDER BY t.group_no, t.suite, t.task_id) AS kind, coalesce(t.here, 0) IN (0, k.run_count) AS in_every_run
-FROM task AS t JOIN known AS k ON k.group_no = t.group_no AND k.suite IS NOT DISTINCT FROM t.suite;
+SELECT t.*, x.suite, row_number() OVER (ORDER BY t.group_no, t.task_no) AS kind, coalesce(t.here, 0) IN (0, k.run_count) AS in_every_run
+FROM task AS t JOIN passhat_store.counted_tasks AS x ON x.task_no = t.task_no JOIN known AS k ON k.group_no = t.group_no AND k.suite IS NOT DISTINCT FROM x.suite;
 CREATE OR REPLACE TEMP TABLE selected_kinds AS
-SELECT t.group_no, x.kind, t.suite, 1::BIGINT AS tasks, 1.0::DOUBLE AS weight, x.in_every_run, x.n_min AS least, %[2]s, 1::BIGINT AS pooled_runs, sum(t.runs)::BIGINT AS runs
+SELECT t.group_no, x.kind, x.suite, 1::BIGINT AS tasks, 1.0::DOUBLE AS weight, x.in_every_run, x.n_min AS least, %[2]s, 1::BIGINT AS pooled_runs, t.runs
 FROM request_kinds AS t JOIN request_verdicts AS v ON v.group_no = t.group_no
-JOIN request_group_tasks AS x ON x.group_no = t.group_no AND x.suite IS NOT DISTINCT FROM t.suite AND x.task_id IS NOT DISTINCT FROM t.task_id GROUP BY ALL;
+JOIN request_group_tasks AS x ON x.group_no = t.group_no AND x.task_no = t.task_no;
 CREATE OR REPLACE TEMP TABLE request_tasks AS
-SELECT suite, task_id, count(*) AS groups, sum(ungraded)::BIGINT AS ungraded, min(n_min)::BIGINT AS n_min, max(most)::BIGINT AS n_max, bool_and(in_every_run) AS in_every_run
-FROM request_group_tasks GROUP BY suite, task_id;
+SELECT any_value(suite) AS suite, task_no, count(*) AS groups, sum(ungraded)::BIGINT AS ungraded, min(n_min)::BIGINT AS n_min, max(most)::BIGINT AS n_max, bool_and(in_every_run) AS in_every_run
+FROM request_group_tasks GROUP BY task_no;
 %[3]s`, n, sel.counts("t.", "n"), runTotalsOfCells))
 	if err != nil {
 		return err
@@ -158,21 +155,51 @@ FROM request_group_tasks GROUP BY suite, task_id;
 // runKindsOfTasks makes selected_run_kinds where it takes another look at every
 // task to know which ones all runs have.
 func (sel *selection) runKindsOfTasks(ctx context.Context, d *db) error {
-	from, _, costs := sel.cellSource()
-	missing := "0"
+	cell := `SELECT r.group_no, r.suite, r.run_id, t.n, t.c, t.ungraded, x.least, x.least = x.most AS level, count(*) AS tasks, 0 AS missing,
+		sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n
+	FROM request_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no
+	JOIN request_group_tasks AS x ON x.group_no = r.group_no AND x.task_no = t.task_no
+	WHERE x.in_every_run GROUP BY ALL`
 	if sel.rollup && !sel.partial {
-		missing = "sum(greatest(t.planned_trials - t.n - t.cached, 0))::BIGINT"
+		cell = strings.Replace(cell, "0 AS missing", "sum(greatest(g.planned_trials - t.n - t.cached, 0))::BIGINT AS missing", 1)
+		cell = strings.Replace(cell, "JOIN request_groups AS r ON", "JOIN passhat_store.counted_runs AS g ON g.run_no = t.run_no JOIN request_groups AS r ON", 1)
+	}
+	if sel.whole {
+		if err := sel.countClasses(ctx, d); err != nil {
+			return err
+		}
+		cell = `SELECT r.group_no, r.suite, r.run_id, t.n, t.c, t.ungraded, x.least, x.least = x.most AS level, sum(t.tasks)::BIGINT AS tasks,
+		sum(greatest(g.planned_trials - t.n - t.cached, 0) * t.tasks)::BIGINT AS missing, sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n
+	FROM passhat_store.counted_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no JOIN passhat_store.counted_runs AS g ON g.run_no = t.run_no
+	JOIN request_classes AS x ON x.class = t.class GROUP BY ALL`
 	}
 	return d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_run_kinds AS
-WITH cell AS (
-	SELECT r.group_no, t.suite, t.run_id, t.n, t.c, t.ungraded, x.least, x.least = x.most AS level, count(*) AS tasks, %s AS missing, %s
-	FROM %s JOIN request_groups AS r ON %s
-	JOIN request_group_tasks AS x ON x.group_no = r.group_no AND x.suite IS NOT DISTINCT FROM t.suite AND x.task_id IS NOT DISTINCT FROM t.task_id
-	WHERE x.in_every_run GROUP BY ALL),
+WITH cell AS (%s),
 counted AS (SELECT t.* EXCLUDE (n, c, ungraded), %s FROM cell AS t JOIN request_verdicts AS v ON v.group_no = t.group_no)
 SELECT group_no, suite, run_id, 1.0::DOUBLE AS weight, n, c, c_high, least, level, sum(tasks)::BIGINT AS tasks,
 	sum(ungraded * tasks)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n
-FROM counted WHERE n > 0 GROUP BY ALL`, missing, costs, from, fmt.Sprintf(sameRun, "r"), sel.counts("t.", "n")))
+FROM counted WHERE n > 0 GROUP BY ALL`, cell, sel.counts("t.", "n")))
+}
+
+// countClasses counts once more from the roll-up, tasks apart by the least and the
+// most trials that a run has of them, without those that some run lacks.
+func (sel *selection) countClasses(ctx context.Context, d *db) error {
+	err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE request_classes AS
+SELECT (row_number() OVER (ORDER BY least, most) - 1)::INTEGER AS class, least, most FROM (SELECT DISTINCT least, most FROM request_group_tasks WHERE in_every_run)`)
+	if err != nil {
+		return err
+	}
+	_, rows, err := d.table(ctx, `SELECT p.place::BIGINT, x.task_no::BIGINT, c.class::BIGINT FROM request_group_tasks AS x JOIN request_classes AS c ON c.least = x.least AND c.most = x.most
+JOIN (SELECT DISTINCT place, group_no FROM request_groups) AS p ON p.group_no = x.group_no WHERE x.in_every_run`, nil)
+	if err != nil {
+		return err
+	}
+	classes := make(map[sql.PlacedTask]int32, len(rows))
+	for _, row := range rows {
+		r := record(row)
+		classes[sql.PlacedTask{Place: int32(r.int(0)), Task: int32(r.int(1))}] = int32(r.int(2))
+	}
+	return d.s.CountClasses(ctx, classes)
 }
 
 // shortUncommon counts the tasks that not every group of their suite has.

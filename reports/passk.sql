@@ -34,7 +34,7 @@ fixed_point AS MATERIALIZED (
 		(hat_k * 1.2676506002282294e30)::HUGEINT AS hat_h, (high_k * 1.2676506002282294e30)::HUGEINT AS high_h
 	FROM valued
 ),
-cell AS MATERIALIZED (
+cell AS (
 	SELECT t.*, v.* EXCLUDE (n, c, c_high) FROM selected_kinds AS t JOIN fixed_point AS v ON v.n = t.n AND v.c = t.c AND v.c_high = t.c_high
 	WHERE t.in_every_run AND t.n > 0
 ),
@@ -83,7 +83,7 @@ grouped AS MATERIALIZED (
 -- The cells of tasks with an estimate, those alike in one row.
 alike AS (
 	SELECT group_no, k, weight, n, c, c_high, CASE WHEN $interval::VARCHAR = 'bootstrap' THEN kind END AS kind, sum(runs * tasks)::BIGINT AS times
-	FROM cell WHERE least >= k GROUP BY ALL
+	FROM (SELECT * FROM selected_kinds WHERE in_every_run AND n > 0) CROSS JOIN ks WHERE least >= k GROUP BY ALL
 ),
 lists AS (
 	SELECT group_no, k, list({'c': c, 'n': n, 'high': c_high, 'w': weight, 'times': times, 'kind': kind} ORDER BY kind, n, c, c_high, weight) AS alike_of FROM alike GROUP BY group_no, k

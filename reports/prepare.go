@@ -17,6 +17,8 @@ type selection struct {
 	filter         string // condition over the relation t
 	partial        bool   // the filter may take some trials of a task and leave others
 	rollup         bool   // counts come from task_runs rather than from trials
+	whole          bool   // the filter takes whole runs
+	byRun          bool   // run_id is asked to be grouped by
 	labels         *sideFile
 	weights        *sideFile
 	allRuns        bool   // no choice among runs is to be made
@@ -67,6 +69,7 @@ func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selecti
 		return nil, err
 	}
 	sel.partial = !whereRollup
+	sel.whole = sel.whole && whereRollup
 	sel.rollup = whereRollup && !slices.ContainsFunc(sel.by, func(g groupCol) bool { return !g.rollup })
 	if sel.short, err = sel.mayBeShort(ctx, d, reads); err != nil {
 		return nil, err
@@ -94,6 +97,7 @@ func (sel *selection) makeFilter(ctx context.Context, d *db) (bool, error) {
 		conds = []string{"false"}
 	}
 	onRollup := true
+	sel.whole = true
 	if w := strings.TrimSpace(sel.req.Where); w != "" {
 		if err := d.s.CheckWhere(ctx, w); err != nil {
 			return false, usagef("where %q: %v", w, err)
@@ -104,6 +108,7 @@ func (sel *selection) makeFilter(ctx context.Context, d *db) (bool, error) {
 		}
 		for _, c := range cols {
 			onRollup = onRollup && slices.Contains(rollupKeys, strings.ToLower(c))
+			sel.whole = sel.whole && !slices.Contains([]string{"task_id", "shape", "risk"}, strings.ToLower(c))
 		}
 		conds = append(conds, "(\n"+w+"\n)")
 	}

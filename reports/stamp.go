@@ -231,8 +231,8 @@ func plural(n int64, noun string) string {
 }
 
 // sourcesSQL selects, by source, how many trials were read, with their seeds and
-// start states. On the short road the counts are known by run, and only trials
-// that have a seed or a start state are looked at.
+// start states. On the short road the counts are known by run, and trials are
+// looked at only where some file has seeds or start states at all.
 func (r *runner) sourcesSQL(ctx context.Context) (string, error) {
 	used := `used AS (SELECT batch, count(*) AS n, count(seed) AS seeds, min(seed) AS low, max(seed) AS high, count(environment_id) AS envs
 FROM selected GROUP BY batch)`
@@ -247,10 +247,21 @@ FROM selected GROUP BY batch)`
 			if r.sel.req.Policy == PolicyExclude {
 				counted = "n_all - ungraded"
 			}
+			have, err := r.d.s.HaveValues(ctx, "seed", "environment_id")
+			if err != nil {
+				return "", err
+			}
+			seeds, envs := "selected WHERE seed IS NOT NULL", "selected WHERE environment_id IS NOT NULL"
+			if !have[0] {
+				seeds = "(SELECT NULL::VARCHAR AS batch, NULL::BIGINT AS seed) WHERE false"
+			}
+			if !have[1] {
+				envs = "(SELECT NULL::VARCHAR AS batch) WHERE false"
+			}
 			used = `counted AS (SELECT b.batch, sum((` + counted + `) * t.tasks)::BIGINT AS n FROM selected_cells AS t JOIN passhat_store.run_batches AS b
 	ON b.suite IS NOT DISTINCT FROM t.suite AND b.run_id IS NOT DISTINCT FROM t.run_id GROUP BY b.batch),
-seed AS (SELECT batch, count(*) AS seeds, min(seed) AS low, max(seed) AS high FROM selected WHERE seed IS NOT NULL GROUP BY batch),
-env AS (SELECT batch, count(*) AS envs FROM selected WHERE environment_id IS NOT NULL GROUP BY batch),
+seed AS (SELECT batch, count(*) AS seeds, min(seed) AS low, max(seed) AS high FROM ` + seeds + ` GROUP BY batch),
+env AS (SELECT batch, count(*) AS envs FROM ` + envs + ` GROUP BY batch),
 used AS (SELECT c.batch, c.n, coalesce(seeds, 0) AS seeds, low, high, coalesce(envs, 0) AS envs
 FROM counted AS c LEFT JOIN seed ON seed.batch = c.batch LEFT JOIN env ON env.batch = c.batch WHERE c.n > 0)`
 		}

@@ -39,14 +39,17 @@ type Config struct {
 // Session is one in-memory DuckDB database over a snapshot. Its methods may be
 // called from several goroutines; statements run one after another.
 type Session struct {
-	snap  *store.Snapshot
-	have  content
-	cfg   Config
-	db    *gosql.DB
-	conn  *gosql.Conn // the only connection: temporary tables belong to it
-	drv   *duckdb.Conn
-	temp  *tempDir
-	files []string // every path that the views read
+	snap    *store.Snapshot
+	have    content
+	cfg     Config
+	db      *gosql.DB
+	conn    *gosql.Conn // the only connection: temporary tables belong to it
+	drv     *duckdb.Conn
+	temp    *tempDir
+	files   []string              // every path that the views read
+	live    map[store.RunKey]bool // runs of which the stored roll-ups do not have the counts
+	counted *tally                // by CountRuns
+	side    sideTables
 
 	mu      sync.Mutex
 	locked  bool

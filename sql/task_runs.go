@@ -32,6 +32,7 @@ func (s *Session) makeTaskRuns(ctx context.Context, side sideTables) error {
 	if err != nil {
 		return fmt.Errorf("make the view task_runs: %w", err)
 	}
+	s.live = live
 	rows := make([][]driver.Value, 0, len(live))
 	for _, key := range sortedRuns(live) {
 		rows = append(rows, []driver.Value{textOrNull(key.Suite), textOrNull(key.RunID)})

@@ -38,6 +38,7 @@ func (s *Session) makeViews(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.side = side
 	if err := s.makeTrials(ctx, side); err != nil {
 		return err
 	}

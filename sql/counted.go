@@ -1,0 +1,276 @@
+package sql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"passhat/ingest/store"
+)
+
+// CountSpec says what CountRuns counts.
+type CountSpec struct {
+	// Settings are columns of task_runs, each of which must have one value in a run.
+	Settings []string
+	// By are those of them, suite and run_id by which runs are told apart into
+	// places. With run_id all runs have the place 0, for each would be one alone.
+	By []string
+	// Runs are those that count; nil: all.
+	Runs map[store.RunKey]bool
+}
+
+// PlacedTask is a task of the runs of one place, both by number.
+type PlacedTask struct{ Place, Task int32 }
+
+// countedTables are the tables that CountRuns fills. Tasks and runs are numbered in the order
+// of suite and name, so that whoever sorts by number sorts by name.
+const countedTables = `
+CREATE OR REPLACE TABLE passhat_store.counted_runs (run_no INTEGER, place INTEGER, suite VARCHAR, run_id VARCHAR%s);
+CREATE OR REPLACE TABLE passhat_store.counted_tasks (task_no INTEGER, suite VARCHAR, task_id VARCHAR);
+CREATE OR REPLACE TABLE passhat_store.counted_cells (run_no INTEGER, class INTEGER, run_at TIMESTAMPTZ, n BIGINT, c BIGINT, ungraded BIGINT,
+	cached BIGINT, tasks BIGINT, cost_nano HUGEINT, cost_n BIGINT);
+CREATE OR REPLACE TABLE passhat_store.counted_kinds (place INTEGER, task_no INTEGER, n BIGINT, c BIGINT, ungraded BIGINT, runs BIGINT);`
+
+// errUncounted: the counts are not to be had this way.
+var errUncounted = errors.New("not countable from the roll-up alone")
+
+// CountRuns counts tasks alike straight from the stored roll-ups, which DuckDB would
+// group by text, task by task:
+//
+//	passhat_store.counted_runs   run_no, place, suite, run_id and the settings
+//	passhat_store.counted_tasks  task_no, suite, task_id
+//	passhat_store.counted_cells  by run and class: how many tasks have the same n, c, ungraded and cached;
+//	                             run_at is the earliest; the money in nano-dollars
+//	passhat_store.counted_kinds  by place and task: how many runs have the same n, c and ungraded, in one row or several
+//
+// Runs whose counts the roll-ups do not have come from task_runs. It says false, and the caller must ask
+// task_runs instead, where a run has several values of a setting or a task several rows, where
+// there are too many counts to be held, and where a file is not as the store writes it.
+func (s *Session) CountRuns(ctx context.Context, spec CountSpec) (bool, error) {
+	t := newTally(spec)
+	err := s.tallyStored(ctx, t)
+	if err == nil {
+		err = s.tallyLive(ctx, t)
+	}
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	if err != nil {
+		return false, nil // task_runs says what is wrong, if anything is
+	}
+	if err := s.writeTally(ctx, t); err != nil {
+		return false, fmt.Errorf("count trials per task: %w", err)
+	}
+	s.counted = t
+	return true, nil
+}
+
+// CountClasses fills passhat_store.counted_cells once more, for the runs of the last
+// CountRuns, by a class of the tasks of each place; tasks that class lacks are left out.
+func (s *Session) CountClasses(ctx context.Context, class map[PlacedTask]int32) error {
+	if s.counted == nil {
+		return fmt.Errorf("count trials per task by class: nothing was counted before")
+	}
+	t := s.counted.again(class)
+	err := s.tallyStored(ctx, t)
+	if err == nil {
+		err = s.tallyLive(ctx, t)
+	}
+	if err == nil {
+		err = s.Exec(ctx, "DELETE FROM "+schema+".counted_cells")
+	}
+	if err == nil {
+		_, cells := t.rows(nil)
+		err = s.appendRows("counted_cells", cells)
+	}
+	if err != nil {
+		return fmt.Errorf("count trials per task by class: %w", err)
+	}
+	return nil
+}
+
+// mostLive is the number of trials beyond which runs that the roll-ups lack are
+// left to DuckDB as a whole.
+const mostLive = 1_000_000
+
+// tallyLive adds the runs whose counts the roll-ups do not have.
+func (s *Session) tallyLive(ctx context.Context, t *tally) error {
+	var trials int64
+	wanted := false
+	s.have.runs(func(r *store.Record, run store.RunKey) {
+		if !s.live[run] || t.spec.Runs != nil && !t.spec.Runs[run] {
+			return
+		}
+		wanted = true
+		for _, x := range r.Runs {
+			if x.RunKey == run {
+				trials += x.Rows
+			}
+		}
+	})
+	if !wanted {
+		return nil
+	}
+	if trials > mostLive {
+		return errUncounted
+	}
+	cols := []string{"suite", "run_id", "task_id", "run_at", "n", "c", "ungraded", "cached", "sum_cost_usd", "n_cost_usd"}
+	for _, c := range t.spec.Settings {
+		cols = append(cols, Ident(c))
+	}
+	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+schema+".rolled AS t WHERE "+inLiveRuns+
+		" ORDER BY suite, run_id, task_id")
+	if err != nil {
+		return clean(err, "", 0)
+	}
+	defer rows.Close()
+	values := make([]any, len(cols))
+	into := make([]any, len(cols))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return clean(err, "", 0)
+		}
+		suite, _ := values[0].(string)
+		run, _ := values[1].(string)
+		if t.spec.Runs != nil && !t.spec.Runs[store.RunKey{Suite: suite, RunID: run}] {
+			continue
+		}
+		if err := t.addValues(values); err != nil {
+			return err
+		}
+	}
+	return clean(rows.Err(), "", 0)
+}
+
+// addValues adds one row of task_runs, in the order in which tallyLive selects it.
+func (t *tally) addValues(v []any) error {
+	keys := make([]int32, len(t.in))
+	keys[inSuite], keys[inRun], keys[inTask] = t.in[inSuite].value(v[0]), t.in[inRun].value(v[1]), t.in[inTask].value(v[2])
+	for i := range t.spec.Settings {
+		keys[inSettings+i] = t.in[inSettings+i].value(v[10+i])
+	}
+	at, ok := v[3].(time.Time)
+	if !ok {
+		return errUncounted
+	}
+	row := tallyRow{runAt: at.UnixMicro()}
+	for i, p := range []*int64{&row.n, &row.c, &row.ungraded, &row.cached} {
+		if *p, ok = v[4+i].(int64); !ok {
+			return errUncounted
+		}
+	}
+	if row.costN, ok = v[9].(int64); !ok {
+		return errUncounted
+	}
+	if cost, ok := v[8].(float64); ok {
+		row.nano, row.priced = nano(cost)
+	}
+	return t.add(keys, row)
+}
+
+// nano is an amount in whole nano-units, if it can be counted.
+func nano(x float64) (int64, bool) {
+	r := math.Round(x * 1e9)
+	if !(r >= -(1<<63) && r < 1<<63) {
+		return 0, false
+	}
+	return int64(r), true
+}
+
+// writeTally fills the tables.
+func (s *Session) writeTally(ctx context.Context, t *tally) error {
+	types := map[string]string{}
+	for _, c := range taskRunColumns() {
+		types[c.Name] = c.Type
+	}
+	var settings strings.Builder
+	for _, name := range t.spec.Settings {
+		fmt.Fprintf(&settings, ", %s %s", Ident(name), types[name])
+	}
+	if err := s.Exec(ctx, fmt.Sprintf(countedTables, settings.String())); err != nil {
+		return err
+	}
+	runs, cells := t.rows(types)
+	taskNo := t.taskNumbers()
+	var tasks, kinds [][]driver.Value
+	for i, task := range t.tasks {
+		tasks = append(tasks, []driver.Value{taskNo[i], t.in[inSuite].output(task.suite, "VARCHAR"), t.in[inTask].output(task.name, "VARCHAR")})
+	}
+	t.eachKind(func(place, task int32, counts tallyKey, runs int64) {
+		kinds = append(kinds, []driver.Value{place, taskNo[task], counts.n, counts.c, counts.ungraded, runs})
+	})
+	for _, f := range []struct {
+		table string
+		rows  [][]driver.Value
+	}{{"counted_runs", runs}, {"counted_tasks", tasks}, {"counted_cells", cells}, {"counted_kinds", kinds}} {
+		if err := s.appendRows(f.table, f.rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows are those of counted_runs, with settings of the given types, and of
+// counted_cells.
+func (t *tally) rows(types map[string]string) (runs, cells [][]driver.Value) {
+	runNo := t.runNumbers()
+	for i, r := range t.runs {
+		row := []driver.Value{runNo[i], r.place, t.in[inSuite].output(r.keys[inSuite], "VARCHAR"), t.in[inRun].output(r.keys[inRun], "VARCHAR")}
+		for j, name := range t.spec.Settings {
+			row = append(row, t.in[inSettings+j].output(r.keys[inSettings+j], types[name]))
+		}
+		runs = append(runs, row)
+		for _, c := range r.cells {
+			var sum driver.Value
+			if c.priced {
+				sum = big.NewInt(c.nano)
+			}
+			counts := t.codes[c.code]
+			cells = append(cells, []driver.Value{runNo[i], c.class, time.UnixMicro(c.runAt).UTC(), counts.n, counts.c, counts.ungraded, counts.cached, c.tasks, sum, c.costN})
+		}
+	}
+	return runs, cells
+}
+
+// runNumbers numbers the runs in the order of suite and name, NULL last as in DuckDB.
+func (t *tally) runNumbers() []int32 {
+	return ranks(len(t.runs), func(a, b int) int {
+		x, y := t.runs[a].keys, t.runs[b].keys
+		if c := t.in[inSuite].compare(x[inSuite], y[inSuite]); c != 0 {
+			return c
+		}
+		return t.in[inRun].compare(x[inRun], y[inRun])
+	})
+}
+
+func (t *tally) taskNumbers() []int32 {
+	return ranks(len(t.tasks), func(a, b int) int {
+		x, y := t.tasks[a], t.tasks[b]
+		if c := t.in[inSuite].compare(x.suite, y.suite); c != 0 {
+			return c
+		}
+		return t.in[inTask].compare(x.name, y.name)
+	})
+}
+
+func ranks(n int, compare func(a, b int) int) []int32 {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, compare)
+	out := make([]int32, n)
+	for rank, i := range order {
+		out[i] = int32(rank)
+	}
+	return out
+}

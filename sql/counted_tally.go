@@ -1,0 +1,389 @@
+package sql
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"strings"
+)
+
+// Places of the text columns of a row of task_runs; the settings follow.
+const (
+	inSuite = iota
+	inRun
+	inTask
+	inSettings
+)
+
+// tally is what CountRuns counts, in the order in which it was met.
+type tally struct {
+	spec   CountSpec
+	in     []*interner
+	runs   []*tallyRun
+	runOf  map[[2]int32]int32 // of suite and name, by number
+	places map[string]int32   // of the values of By
+	byRun  bool
+	by     []int // which of in are By
+
+	tasks  []tallyTask
+	taskOf []([]int32) // by suite and name: the task's number plus one
+
+	codes  []tallyKey // the counts that occur, by number
+	codeOf map[tallyKey]int32
+	small  [smallCount * smallCount]int32 // by n and c, the number plus one
+	dense  [][]uint32                     // by place: of each task, how many runs have each of the first counts
+	heads  [][]int32                      // by place and task: one plus the first of its other kinds
+	kinds  []tallyKind
+
+	current *tallyRun // the run of the last row
+	number  int32     // its number plus one
+	class   [][]int32 // by place and task: one plus the class; nil: all are of class 0
+}
+
+type tallyRun struct {
+	keys  []int32
+	place int32
+	cells []tallyCell
+	found []int32            // by code: one plus the place in cells
+	class map[[2]int32]int32 // the same by class and code
+}
+
+type tallyKey struct{ n, c, ungraded, cached int64 }
+
+type tallyCell struct {
+	class, code               int32
+	runAt, tasks, nano, costN int64
+	priced                    bool
+}
+
+type tallyTask struct {
+	suite, name int32
+	last        int32 // number plus one of the run that had it last
+}
+
+type tallyKind struct {
+	runs       int64
+	code, next int32
+}
+
+// tallyRow is a row of task_runs beside its texts.
+type tallyRow struct {
+	n, c, ungraded, cached, runAt, nano, costN int64
+	priced                                     bool
+}
+
+const (
+	smallCount = 16
+	denseCodes = 16
+	mostDense  = 32_000_000 // of 4 bytes
+	mostKinds  = 4_000_000  // of 16 bytes
+	mostCodes  = 4096
+)
+
+func newTally(spec CountSpec) *tally {
+	t := &tally{spec: spec, runOf: map[[2]int32]int32{}, places: map[string]int32{}, codeOf: map[tallyKey]int32{}}
+	names := append([]string{"suite", "run_id", "task_id"}, spec.Settings...)
+	for i, name := range names {
+		t.in = append(t.in, newInterner())
+		for _, by := range spec.By {
+			t.byRun = t.byRun || by == "run_id"
+			if by == name {
+				t.by = append(t.by, i)
+			}
+		}
+	}
+	return t
+}
+
+// again is an empty tally that numbers runs, tasks and places as t did.
+func (t *tally) again(class map[PlacedTask]int32) *tally {
+	out := &tally{spec: t.spec, in: t.in, runOf: map[[2]int32]int32{}, codeOf: map[tallyKey]int32{}, places: t.places, byRun: t.byRun, by: t.by,
+		tasks: t.tasks, taskOf: t.taskOf, class: make([][]int32, len(t.dense))}
+	inner := make([]int32, len(t.tasks)) // by rank
+	for i, rank := range t.taskNumbers() {
+		inner[rank] = int32(i)
+		out.tasks[i].last = 0
+	}
+	for at, c := range class {
+		of := &out.class[at.Place]
+		if *of == nil {
+			*of = make([]int32, len(t.tasks))
+		}
+		(*of)[inner[at.Task]] = c + 1
+	}
+	return out
+}
+
+// add counts one row. keys are good until it returns.
+func (t *tally) add(keys []int32, row tallyRow) error {
+	if t.current == nil || !sameKeys(t.current.keys, keys) {
+		if err := t.enter(keys); err != nil {
+			return err
+		}
+	}
+	return t.count(keys[inTask], row)
+}
+
+func sameKeys(a, b []int32) bool {
+	for i := range a {
+		if i != inTask && a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// enter begins a run. A run's rows lie side by side and have the same settings.
+func (t *tally) enter(keys []int32) error {
+	name := [2]int32{keys[inSuite], keys[inRun]}
+	if _, ok := t.runOf[name]; ok {
+		return errUncounted
+	}
+	var place int32
+	if !t.byRun {
+		var at []byte
+		for _, i := range t.by {
+			at = binary.LittleEndian.AppendUint32(at, uint32(keys[i]))
+		}
+		var ok bool
+		if place, ok = t.places[string(at)]; !ok {
+			place = int32(len(t.places))
+			t.places[string(at)] = place
+		}
+	}
+	for len(t.dense) <= int(place) {
+		t.dense, t.heads = append(t.dense, nil), append(t.heads, nil)
+	}
+	t.current = &tallyRun{keys: append([]int32(nil), keys...), place: place}
+	t.runOf[name] = int32(len(t.runs))
+	t.runs = append(t.runs, t.current)
+	t.number = int32(len(t.runs))
+	return nil
+}
+
+// taskNo numbers a task of a suite.
+func (t *tally) taskNo(suite, name int32) int32 {
+	for len(t.taskOf) <= int(suite) {
+		t.taskOf = append(t.taskOf, nil)
+	}
+	of := t.taskOf[suite]
+	if int(name) >= len(of) {
+		of = append(of, make([]int32, int(name)+1-len(of)+len(of)/2)...)
+		t.taskOf[suite] = of
+	}
+	if of[name] == 0 {
+		t.tasks = append(t.tasks, tallyTask{suite: suite, name: name})
+		of[name] = int32(len(t.tasks))
+	}
+	return of[name] - 1
+}
+
+// count adds a row to the run that was entered.
+func (t *tally) count(name int32, row tallyRow) error {
+	run := t.current
+	task := t.taskNo(run.keys[inSuite], name)
+	if t.tasks[task].last == t.number {
+		return errUncounted // a task in several rows
+	}
+	t.tasks[task].last = t.number
+	var class int32
+	if t.class != nil {
+		of := t.class[run.place]
+		if int(task) >= len(of) || of[task] == 0 {
+			return nil
+		}
+		class = of[task] - 1
+	}
+	code, ok := t.code(row)
+	if !ok {
+		return errUncounted
+	}
+	cell := run.cell(class, code, row.runAt, t.class != nil)
+	cell.tasks++
+	cell.costN += row.costN
+	cell.runAt = min(cell.runAt, row.runAt)
+	if row.priced {
+		sum := cell.nano + row.nano
+		if (sum > cell.nano) != (row.nano > 0) && row.nano != 0 {
+			return errUncounted
+		}
+		cell.nano, cell.priced = sum, true
+	}
+	if t.class != nil {
+		return nil
+	}
+	return t.kind(run.place, task, code)
+}
+
+// code numbers the counts of a row.
+func (t *tally) code(row tallyRow) (int32, bool) {
+	little := uint64(row.n) < smallCount && uint64(row.c) < smallCount && row.ungraded|row.cached == 0
+	if little {
+		if code := t.small[row.n*smallCount+row.c]; code > 0 {
+			return code - 1, true
+		}
+	}
+	key := tallyKey{row.n, row.c, row.ungraded, row.cached}
+	code, ok := t.codeOf[key]
+	if !ok {
+		if len(t.codes) >= mostCodes {
+			return 0, false
+		}
+		code = int32(len(t.codes))
+		t.codes, t.codeOf[key] = append(t.codes, key), code
+	}
+	if little {
+		t.small[row.n*smallCount+row.c] = code + 1
+	}
+	return code, true
+}
+
+// cell finds the cell of a class and code, or makes it.
+func (r *tallyRun) cell(class, code int32, runAt int64, byClass bool) *tallyCell {
+	if byClass {
+		at, ok := r.class[[2]int32{class, code}]
+		if !ok {
+			if r.class == nil {
+				r.class = map[[2]int32]int32{}
+			}
+			at = int32(len(r.cells))
+			r.class[[2]int32{class, code}] = at
+			r.cells = append(r.cells, tallyCell{class: class, code: code, runAt: runAt})
+		}
+		return &r.cells[at]
+	}
+	if int(code) >= len(r.found) {
+		r.found = append(r.found, make([]int32, int(code)+8-len(r.found))...)
+	}
+	if r.found[code] == 0 {
+		r.cells = append(r.cells, tallyCell{code: code, runAt: runAt})
+		r.found[code] = int32(len(r.cells))
+	}
+	return &r.cells[r.found[code]-1]
+}
+
+// kind counts a run of a task.
+func (t *tally) kind(place, task, code int32) error {
+	if code < denseCodes {
+		dense := t.dense[place]
+		if end := (int(task) + 1) * denseCodes; end > len(dense) {
+			more := end - len(dense) + len(dense)/2
+			if len(t.dense)*(len(dense)+more) > mostDense {
+				return errUncounted
+			}
+			dense = append(dense, make([]uint32, more)...)
+			t.dense[place] = dense
+		}
+		dense[int(task)*denseCodes+int(code)]++
+		return nil
+	}
+	heads := t.heads[place]
+	if int(task) >= len(heads) {
+		heads = append(heads, make([]int32, int(task)+1-len(heads)+len(heads)/2)...)
+		t.heads[place] = heads
+	}
+	for at := heads[task]; at > 0; at = t.kinds[at-1].next {
+		if k := &t.kinds[at-1]; k.code == code {
+			k.runs++
+			return nil
+		}
+	}
+	if len(t.kinds) >= mostKinds {
+		return errUncounted
+	}
+	t.kinds = append(t.kinds, tallyKind{code: code, runs: 1, next: heads[task]})
+	heads[task] = int32(len(t.kinds))
+	return nil
+}
+
+// eachKind calls use for every place and task, and counts with the number of runs that
+// have them.
+func (t *tally) eachKind(use func(place, task int32, counts tallyKey, runs int64)) {
+	for place, dense := range t.dense {
+		for i, runs := range dense {
+			if runs > 0 {
+				use(int32(place), int32(i/denseCodes), t.codes[i%denseCodes], int64(runs))
+			}
+		}
+		for task, at := range t.heads[place] {
+			for ; at > 0; at = t.kinds[at-1].next {
+				k := &t.kinds[at-1]
+				use(int32(place), int32(task), t.codes[k.code], k.runs)
+			}
+		}
+	}
+}
+
+// interner numbers the values of a column from 1 on; 0 is NULL.
+type interner struct {
+	ids   map[string]int32
+	names []string
+	after []int32 // what followed a value the last time
+	last  int32
+}
+
+func newInterner() *interner {
+	return &interner{ids: map[string]int32{}, names: []string{""}, after: []int32{0}}
+}
+
+// id numbers a value. Values repeat in the same order, so the one that followed the
+// last before is tried first.
+func (in *interner) id(b []byte) int32 {
+	if in.last > 0 && in.names[in.last] == string(b) {
+		return in.last
+	}
+	if next := in.after[in.last]; next > 0 && in.names[next] == string(b) {
+		in.last = next
+		return next
+	}
+	id, ok := in.ids[string(b)]
+	if !ok {
+		name := string(b)
+		id = int32(len(in.names))
+		in.ids[name] = id
+		in.names, in.after = append(in.names, name), append(in.after, 0)
+	}
+	in.after[in.last] = id
+	in.last = id
+	return id
+}
+
+// value numbers a value of a row that DuckDB gave.
+func (in *interner) value(v any) int32 {
+	switch v := v.(type) {
+	case string:
+		return in.id([]byte(v))
+	case float64:
+		return in.id(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+	case int64:
+		return in.id(binary.LittleEndian.AppendUint64(nil, uint64(v)))
+	case int32:
+		return in.id(binary.LittleEndian.AppendUint32(nil, uint32(v)))
+	}
+	return 0
+}
+
+// output is the value of a number, for a column of the type.
+func (in *interner) output(id int32, kind string) any {
+	if id == 0 {
+		return nil
+	}
+	name := in.names[id]
+	switch kind {
+	case "DOUBLE":
+		return math.Float64frombits(binary.LittleEndian.Uint64([]byte(name)))
+	case "BIGINT":
+		return int64(binary.LittleEndian.Uint64([]byte(name)))
+	case "INTEGER":
+		return int32(binary.LittleEndian.Uint32([]byte(name)))
+	}
+	return name
+}
+
+// compare orders two numbers by their texts, NULL last.
+func (in *interner) compare(a, b int32) int {
+	if a == 0 || b == 0 {
+		return cmp.Compare(b, a)
+	}
+	return strings.Compare(in.names[a], in.names[b])
+}
