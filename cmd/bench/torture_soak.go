@@ -60,7 +60,7 @@ func (t *torture) soak(ctx context.Context, until time.Time) error {
 	after := measure()
 	t.count("runs of reports in one process", int64(s.n))
 	t.count("stores opened and closed for them", int64(s.sessions))
-	t.count("of these refused for want of what they compare", int64(s.refused))
+	t.count("of these refused for want of what they compare or draw", int64(s.refused))
 	t.count("live heap after the warm-up, KiB", int64(before.heap>>10))
 	t.count("live heap at the end, KiB", int64(after.heap>>10))
 	t.count("resident memory after the warm-up, MiB", before.resident>>20)
@@ -169,7 +169,12 @@ func (s *soaked) one(ctx context.Context, session *sql.Session, report *reports.
 	if err != nil {
 		return err
 	}
-	return reports.Write(io.Discard, form, res, reports.WriteOptions{})
+	err = reports.Write(io.Discard, form, res, reports.WriteOptions{})
+	if err != nil && strings.HasPrefix(form, "chart") {
+		s.refused++ // not every report has a chart
+		return nil
+	}
+	return err
 }
 
 // gauge is what a process holds.
