@@ -41,7 +41,7 @@ func inTurns(ctx context.Context, rounds int, line *ingestLine, args []string, t
 		line.ours, line.theirs = append(line.ours, ours.seconds), append(line.theirs, took)
 		line.ratios = append(line.ratios, ours.seconds/took)
 		if cpu > 0.05 {
-			line.cpu = append(line.cpu, ours.cpu/cpu)
+			line.cpu, line.oursCPU = append(line.cpu, ours.cpu/cpu), append(line.oursCPU, ours.cpu)
 		}
 		line.memory = max(line.memory, ours.memory)
 	}
