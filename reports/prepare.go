@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"passhat/sql"
 )
 
 // selection is what prepare makes of a request: the relations in the session
@@ -22,6 +24,8 @@ type selection struct {
 	labels         *sideFile
 	weights        *sideFile
 	allRuns        bool   // no choice among runs is to be made
+	weeks          *weeks // all that is looked at
+	narrowed       bool   // runs outside of weeks are left out
 	vary           []bool // whether a grouping column tells groups apart
 	pooled         bool   // a group holds several runs (after any run_id was added)
 	warnings       []string
@@ -52,16 +56,13 @@ type selection struct {
 //
 // Without selected_task_runs the short road of kinds.go is tried first.
 func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selection, error) {
-	sel := &selection{req: req, byGiven: req.By != nil}
-	trialColumns, err := d.columns(ctx, "trials")
-	if err != nil {
-		return nil, err
-	}
+	sel := &selection{req: req, byGiven: req.By != nil, weeks: req.weeks}
+	var err error
 	by := req.By
 	if !sel.byGiven {
 		by = defaultBy
 	}
-	if sel.by, err = groupColumns(by, trialColumns); err != nil {
+	if sel.by, err = groupColumns(by, sql.TrialColumns()); err != nil {
 		return nil, err
 	}
 	whereRollup, err := sel.makeFilter(ctx, d)
@@ -75,7 +76,7 @@ func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selecti
 		return nil, err
 	}
 	steps := []func(context.Context, *db) error{
-		sel.makeLabelled, sel.makeSides, sel.makeRuns, sel.makeCells, sel.makeGroups,
+		sel.narrow, sel.makeLabelled, sel.makeSides, sel.makeRuns, sel.makeCells, sel.makeGroups,
 		sel.makeTaskRuns, sel.dropTasks, sel.makeSelected, sel.count,
 	}
 	if slices.Contains(reads, "selected_kinds") || slices.Contains(reads, "selected_run_kinds") {
@@ -175,7 +176,7 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 		}
 	}
 	for _, rel := range []string{"trials", "task_runs"} {
-		text := "SELECT * FROM " + rel
+		text := "SELECT * FROM " + sel.relation(rel)
 		if f := sel.labels; f != nil {
 			var repl []string
 			for _, c := range f.columns {
@@ -188,7 +189,7 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 			if len(repl) > 0 {
 				replace = " REPLACE (" + strings.Join(repl, ", ") + ")"
 			}
-			text = "SELECT t.*" + replace + " FROM " + rel + " AS t" +
+			text = "SELECT t.*" + replace + " FROM " + sel.relation(rel) + " AS t" +
 				" LEFT JOIN request_labels AS l ON l.suite = t.suite AND l.task_id = t.task_id" +
 				" LEFT JOIN request_labels AS a ON a.suite IS NULL AND a.task_id = t.task_id"
 		}
@@ -203,7 +204,7 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 // configuration, all, or one by name.
 func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 	sel.allRuns = true
-	named, err := d.column(ctx, "SELECT DISTINCT run_id FROM task_runs WHERE run_id = "+quoteText(sel.req.Runs))
+	named, err := d.column(ctx, "SELECT DISTINCT run_id FROM passhat_store.run_batches WHERE run_id = "+quoteText(sel.req.Runs))
 	if err != nil {
 		return err
 	}
@@ -322,6 +323,9 @@ func (sel *selection) filterWords() [][2]string {
 // filtered is rel, as t, under the filter. The filter stands in a subquery of
 // its own so that its bare column names mean rel's and nothing else's.
 func (sel *selection) filtered(rel string) string {
+	if sel.labels == nil { // one view less to be bound
+		rel = sel.relation(strings.TrimPrefix(rel, "labelled_"))
+	}
 	return "(SELECT * FROM " + rel + " AS trials WHERE " + sel.filter + ") AS t"
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 )
 
 //go:embed *.sql
@@ -105,9 +106,14 @@ func (r *Report) Sections() []Statement {
 // be parsed becomes a report with the *HeaderError as its Err: one slip of a
 // colleague stops nobody else's report.
 func Load(extra ...fs.FS) ([]*Report, error) {
-	byName := map[string]*Report{}
-	if err := loadFrom(builtin, true, byName); err != nil {
+	own, err := loadBuiltin()
+	if err != nil {
 		return nil, err
+	}
+	byName := make(map[string]*Report, len(own))
+	for name, r := range own {
+		c := *r // uses are found anew among the reports of this call
+		byName[name] = &c
 	}
 	for _, fsys := range extra {
 		if fsys == nil {
@@ -132,6 +138,12 @@ func Load(extra ...fs.FS) ([]*Report, error) {
 	}
 	return out, nil
 }
+
+// loadBuiltin parses the built-in reports, once.
+var loadBuiltin = sync.OnceValues(func() (map[string]*Report, error) {
+	byName := map[string]*Report{}
+	return byName, loadFrom(builtin, true, byName)
+})
 
 func loadFrom(fsys fs.FS, own bool, into map[string]*Report) error {
 	names, err := fs.Glob(fsys, "*.sql")

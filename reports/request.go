@@ -61,7 +61,8 @@ type Request struct {
 	// carries; zero: SOURCE_DATE_EPOCH, else the clock.
 	Now time.Time
 
-	describing bool // only the columns are wanted: no trial is read
+	describing bool   // only the columns are wanted: no trial is read
+	weeks      *weeks // set by Run
 }
 
 // RunRef names a run; the empty string stands for a suite or run without name.

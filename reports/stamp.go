@@ -230,13 +230,17 @@ func plural(n int64, noun string) string {
 	return strconv.FormatInt(n, 10) + " " + noun + "s"
 }
 
+// fewTrials is the number of trials in the store up to which looking at each of them takes less time
+// than preparing a query that does not.
+const fewTrials = 200_000
+
 // sourcesSQL selects, by source, how many trials were read, with their seeds and
 // start states. On the short road the counts are known by run, and trials are
 // looked at only where some file has seeds or start states at all.
 func (r *runner) sourcesSQL(ctx context.Context) (string, error) {
 	used := `used AS (SELECT batch, count(*) AS n, count(seed) AS seeds, min(seed) AS low, max(seed) AS high, count(environment_id) AS envs
 FROM selected GROUP BY batch)`
-	if r.sel.short {
+	if r.sel.short && r.d.s.TrialRows() > fewTrials {
 		row, err := r.d.row(ctx, `SELECT count(*) FROM (SELECT g.suite, g.run_id FROM request_groups AS g JOIN passhat_store.run_batches AS b
 	ON b.suite IS NOT DISTINCT FROM g.suite AND b.run_id IS NOT DISTINCT FROM g.run_id GROUP BY g.suite, g.run_id HAVING count(*) > 1)`)
 		if err != nil {

@@ -18,7 +18,7 @@
 -- param: now   the moment from which weeks are counted
 -- flags: by=suite,model,agent,effort runs=all top=5
 -- cover: history worst
--- handles: runs mixed tasks bounds
+-- handles: runs mixed tasks bounds weeks
 -- uses: compare
 -- refuse:
 SELECT why FROM (
@@ -343,6 +343,7 @@ SELECT line FROM (
 	UNION ALL
 	SELECT 5, 0, 'no run this week: ' || string_agg(label, '; ' ORDER BY group_no) FROM (
 		SELECT g.group_no, CASE WHEN g.label = '' THEN 'the only configuration' ELSE g.label END AS label FROM selected_groups AS g WHERE NOT EXISTS (SELECT 1 FROM compare_pairs AS p WHERE p.pair_no = g.group_no)
+			AND EXISTS (SELECT 1 FROM weekly_runs AS r CROSS JOIN weekly_week AS w WHERE r.group_no = g.group_no AND r.monday BETWEEN w.monday - 7 * ($weeks::INTEGER - 1) AND w.monday)
 		ORDER BY g.group_no LIMIT 6) WHERE EXISTS (SELECT 1 FROM compare_pairs) HAVING count(*) > 0
 ) ORDER BY part, place, line
 -- section: shapes By shape of task

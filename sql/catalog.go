@@ -110,6 +110,9 @@ func (s *Session) Keywords(ctx context.Context) (all, reserved []string, err err
 func (s *Session) internal(ctx context.Context, text string) ([][]any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.wake(ctx, text); err != nil {
+		return nil, err
+	}
 	answer, err := s.drv.QueryContext(ctx, text, nil)
 	if err != nil {
 		if stop := stopped(ctx, 0); stop != nil {

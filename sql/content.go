@@ -56,6 +56,11 @@ func (c *content) add(o content) {
 
 // runs calls f for every live run of every batch of trials.
 func (c *content) runs(f func(r *store.Record, run store.RunKey)) {
+	c.each(func(r *store.Record, run store.Run) { f(r, run.RunKey) })
+}
+
+// each is runs, with what the record says of the run.
+func (c *content) each(f func(r *store.Record, run store.Run)) {
 	for i := range c.records {
 		r := &c.records[i]
 		if r.Kind != store.KindTrials {
@@ -63,7 +68,7 @@ func (c *content) runs(f func(r *store.Record, run store.RunKey)) {
 		}
 		for _, run := range r.Runs {
 			if !c.masked[store.Mask{Batch: r.Batch, RunKey: run.RunKey}] {
-				f(r, run.RunKey)
+				f(r, run)
 			}
 		}
 	}
@@ -72,18 +77,30 @@ func (c *content) runs(f func(r *store.Record, run store.RunKey)) {
 // runBatches are the rows of the table of that name: every live run's batches.
 func (c *content) runBatches() [][]driver.Value {
 	var out [][]driver.Value
-	for i := range c.records {
-		r := &c.records[i]
-		if r.Kind != store.KindTrials {
-			continue
-		}
-		for _, run := range r.Runs {
-			if !c.masked[store.Mask{Batch: r.Batch, RunKey: run.RunKey}] {
-				out = append(out, []driver.Value{r.Batch, textOrNull(run.Suite), textOrNull(run.RunID), run.RunAtMin, run.RunAtMax})
-			}
-		}
-	}
+	c.each(func(r *store.Record, run store.Run) {
+		out = append(out, []driver.Value{r.Batch, textOrNull(run.Suite), textOrNull(run.RunID), run.RunAtMin, run.RunAtMax})
+	})
 	return out
+}
+
+// batchesOf are the batches that hold one of the runs.
+func (c *content) batchesOf(runs map[store.RunKey]bool) map[string]bool {
+	out := map[string]bool{}
+	c.runs(func(r *store.Record, run store.RunKey) {
+		if runs[run] {
+			out[r.Batch] = true
+		}
+	})
+	return out
+}
+
+// trialRows is the number of rows in the files of trials.
+func (c *content) trialRows() int64 {
+	n := int64(0)
+	for _, f := range c.trials {
+		n += f.Rows
+	}
+	return n
 }
 
 // pathsOf returns the paths of files.

@@ -67,6 +67,9 @@ func oneStatement(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", &Error{Message: "the statement is not valid UTF-8"}
 	}
+	if surelyOne(text) {
+		return statementEnd(text), nil
+	}
 	p, err := openParser()
 	if err != nil {
 		return "", err
@@ -84,6 +87,21 @@ func oneStatement(text string) (string, error) {
 	}
 	return statementEnd(text), nil
 }
+
+// surelyOne says that a text is one statement, if it is any, so that the parser need
+// not be opened, which takes longer than most statements: it begins as one that
+// DuckDB never makes several of, and holds no semicolon but at its end.
+func surelyOne(text string) bool {
+	rest := strings.TrimSuffix(strings.TrimRight(text, " \t\r\n"), ";")
+	if strings.Contains(rest, ";") || strings.Contains(strings.ToLower(rest), "pivot") {
+		return false
+	}
+	toks := words(rest)
+	return len(toks) > 1 && toks[0].kind == tokWord && plainStart[toks[0].text]
+}
+
+// plainStart are first words of statements that are never taken for several.
+var plainStart = setOf("select", "with", "from", "values", "create")
 
 // isPivot says whether text is one statement that uses PIVOT: DuckDB makes two
 // of it when it has to find the values first.

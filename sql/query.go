@@ -54,7 +54,17 @@ func (s *Session) query(ctx context.Context, text string, params map[string]any,
 
 // run prepares, judges, binds and executes body.
 func (s *Session) run(ctx context.Context, body string, params map[string]any, guarded bool) (*Rows, error) {
+	if err := s.wake(ctx, body); err != nil {
+		return nil, err
+	}
 	st, kind, err := s.prepare(ctx, body)
+	if err != nil && len(s.lazy) > 0 && ctx.Err() == nil {
+		// It may have named a view in a way that wake does not see.
+		if waked := s.wakeAll(ctx); waked != nil {
+			return nil, waked
+		}
+		st, kind, err = s.prepare(ctx, body)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	gosql "database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +21,8 @@ type Config struct {
 	// Memory is DuckDB's limit, such as "4GB"; "" is 4GB, or what DuckDB takes
 	// for itself (80 % of the machine's) where that is less.
 	Memory string
-	// Threads is the number of threads; 0 is one per core.
+	// Threads is the number of threads; 0 is one per core, or a single one where the
+	// store is small.
 	Threads int
 	// TimeLimit ends each Query that takes longer, its reading included; 0 is none.
 	TimeLimit time.Duration
@@ -32,6 +34,9 @@ type Config struct {
 	// Also are snapshots of other stores that are read together with the first;
 	// no run may be in two of them.
 	Also []*store.Snapshot
+	// Leave leaves DuckDB's memory to the system when the session is closed, for a
+	// process that ends then: tearing it down takes longer than a small query.
+	Leave bool
 	// Locked locks the session at once, see Lock.
 	Locked bool
 }
@@ -46,7 +51,8 @@ type Session struct {
 	conn    *gosql.Conn // the only connection: temporary tables belong to it
 	drv     *duckdb.Conn
 	temp    *tempDir
-	files   []string              // every path that the views read
+	files   []string // every path that the views read
+	lazy    []lazyView
 	live    map[store.RunKey]bool // runs of which the stored roll-ups do not have the counts
 	counted *tally                // by CountRuns
 	side    sideTables
@@ -73,7 +79,11 @@ func Open(ctx context.Context, snap *store.Snapshot, cfg Config) (*Session, erro
 }
 
 func (s *Session) open(ctx context.Context) error {
-	connector, err := duckdb.NewConnector("", nil)
+	dsn := ""
+	if s.cfg.Threads == 0 && s.small() {
+		dsn = "?threads=1"
+	}
+	connector, err := duckdb.NewConnector(dsn, nil)
 	if err != nil {
 		return fmt.Errorf("open DuckDB: %w", clean(err, "", 0))
 	}
@@ -105,6 +115,15 @@ func (s *Session) open(ctx context.Context) error {
 		return s.Lock(ctx)
 	}
 	return nil
+}
+
+// smallStore is the number of trials up to which a second thread does not pay: DuckDB
+// shares out work by groups of 122,880 rows, and starts its threads for each statement.
+const smallStore = 100_000
+
+// small says that nothing large can be read: no statement of a stranger, no further file.
+func (s *Session) small() bool {
+	return !s.cfg.Locked && len(s.cfg.Tables) == 0 && s.have.trialRows() <= smallStore
 }
 
 // defaultMemory is the memory limit where DuckDB's own is not lower, in bytes.
@@ -167,6 +186,9 @@ func (s *Session) Locked() bool {
 func (s *Session) Exec(ctx context.Context, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.wake(ctx, text); err != nil {
+		return err
+	}
 	if _, err := s.drv.ExecContext(ctx, text, nil); err != nil {
 		if stop := stopped(ctx, 0); stop != nil {
 			return stop
@@ -221,10 +243,11 @@ func (s *Session) Lock(ctx context.Context) error {
 // open must be closed before.
 func (s *Session) Close() error {
 	var errs []error
-	if s.conn != nil {
+	leave := s.cfg.Leave && runtime.GOOS != "windows" // where open files can't be removed
+	if s.conn != nil && !leave {
 		errs = append(errs, s.conn.Close())
 	}
-	if s.db != nil {
+	if s.db != nil && !leave {
 		errs = append(errs, s.db.Close())
 	}
 	if s.temp != nil {

@@ -40,7 +40,7 @@ func (s *Session) makeTaskRuns(ctx context.Context, side sideTables) error {
 	if err := s.appendRows("live_runs", rows); err != nil {
 		return fmt.Errorf("make the view task_runs: %w", err)
 	}
-	if err := s.createView(ctx, schema+".rolled", s.rolledSQL(live, side)); err != nil {
+	if err := s.createView(ctx, schema+".rolled", s.rolledSQL(s.have.taskRuns, live, side)); err != nil {
 		return err
 	}
 	return s.createView(ctx, "task_runs", labelledSQL(schema+".rolled", taskRunColumns(), side))
@@ -93,15 +93,15 @@ func sortedRuns(set map[store.RunKey]bool) []store.RunKey {
 	return keys
 }
 
-// rolledSQL is task_runs before labels.
-func (s *Session) rolledSQL(live map[store.RunKey]bool, side sideTables) string {
+// rolledSQL is task_runs before labels, of the roll-ups in stored and the runs live.
+func (s *Session) rolledSQL(stored []store.File, live map[store.RunKey]bool, side sideTables) string {
 	cols := taskRunColumns()
 	var names []string
 	for _, c := range cols {
 		names = append(names, Ident(c.Name))
 	}
 	var parts []string
-	if stored := s.have.taskRuns; len(stored) > 0 {
+	if len(stored) > 0 {
 		text := "SELECT " + strings.Join(names, ", ") + "\nFROM " + parquet(pathsOf(stored)) + " AS t"
 		conds := s.maskConditions(len(s.have.maskedRuns) > 0)
 		if len(live) > 0 {
@@ -127,12 +127,7 @@ const inLiveRuns = `EXISTS (SELECT 1 FROM ` + schema + `.live_runs AS v
 
 // filesOf returns the trial files of the batches that hold one of the runs.
 func (s *Session) filesOf(runs map[store.RunKey]bool) []store.File {
-	batches := map[string]bool{}
-	s.have.runs(func(r *store.Record, run store.RunKey) {
-		if runs[run] {
-			batches[r.Batch] = true
-		}
-	})
+	batches := s.have.batchesOf(runs)
 	var files []store.File
 	for _, f := range s.have.trials {
 		if slices.ContainsFunc(f.Batches, func(b string) bool { return batches[b] }) {

@@ -11,7 +11,8 @@ import (
 	"passhat/ingest/store"
 )
 
-// Views are the names of the views that every session has.
+// Views are the names of the views that every session has, some of them as soon as
+// a statement asks for them.
 var Views = []string{"trials", "task_runs", "runs", "sources", "rejects", "labels", "prices", "fields"}
 
 // schema holds the tables and views behind the ones that users see.
@@ -45,15 +46,7 @@ func (s *Session) makeViews(ctx context.Context) error {
 	if err := s.makeTaskRuns(ctx, side); err != nil {
 		return err
 	}
-	for _, v := range []struct{ name, text string }{
-		{"runs", runsSQL},
-		{"rejects", s.rejectsSQL()},
-		{"fields", fieldsSQL()},
-	} {
-		if err := s.createView(ctx, v.name, v.text); err != nil {
-			return err
-		}
-	}
+	s.lazy = []lazyView{{"runs", runsSQL}, {"rejects", s.rejectsSQL()}, {"fields", fieldsSQL()}}
 	return s.makeUserTables(ctx)
 }
 
@@ -81,19 +74,18 @@ func literalGlob(path string) string {
 
 var globEscape = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
 
-// makeTrials makes the counted trials, with prices filled in, and over them
-// the view trials, in which labels win over what the log said: labels that are
-// added later regroup all of history.
+// makeTrials makes the view trials: those that count, with prices filled in, in
+// which labels win over what the log said: labels that are added later regroup
+// all of history.
 func (s *Session) makeTrials(ctx context.Context, side sideTables) error {
 	if err := s.makeOverlapping(ctx); err != nil {
 		return err
 	}
-	counted := s.countedSQL(s.have.trials)
-	if err := s.createView(ctx, schema+".counted", pricedSQL(counted, side)); err != nil {
-		return err
+	counted := pricedSQL(s.countedSQL(s.have.trials), side)
+	if !side.labels {
+		return s.createView(ctx, "trials", counted) // every view more is bound by every query
 	}
-	cols := store.Columns()
-	return s.createView(ctx, "trials", labelledSQL(schema+".counted", cols, side))
+	return s.createView(ctx, "trials", labelledSQL("("+counted+")", store.Columns(), side))
 }
 
 // countedSQL selects every visible column of the rows that count in files.

@@ -79,7 +79,7 @@ func emptySession(ctx context.Context) error {
 
 // oneReport runs a report as the command does and reads every row.
 func oneReport(ctx context.Context, dir, name string, words []string) error {
-	var config sql.Config
+	config := sql.Config{Leave: true}
 	var req reports.Request
 	for _, w := range words {
 		key, value, _ := strings.Cut(w, "=")

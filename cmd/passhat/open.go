@@ -53,7 +53,7 @@ func (a *app) open(ctx context.Context, sources []string, read *readFlags, cfg s
 		return d, err
 	}
 	d.empty = len(d.snap.Trials()) == 0
-	cfg.Memory, cfg.Threads = a.memory, a.threads
+	cfg.Memory, cfg.Threads, cfg.Leave = a.memory, a.threads, true
 	d.session, err = sql.Open(ctx, d.snap, cfg)
 	return d, err
 }
