@@ -17,6 +17,9 @@ var (
 	// waitingBytes is how much text may wait to be decoded; more of it, as a
 	// few huge elements are, is taken first.
 	waitingBytes = 32 << 20
+	// pieceRows is how many elements of a piece are decoded beforehand: tiny ones
+	// are quick to read, but what is made of each takes a kilobyte.
+	pieceRows = 4096
 )
 
 // decodeElements reads the list called name, which begins at the stream's next
@@ -164,11 +167,12 @@ func (l *parallelList[T]) send(buf []byte) {
 // the list is read.
 func (l *parallelList[T]) decode(p *piece[T], decode func(string, []byte, *T)) {
 	defer func() { p.panic = recover() }()
-	if cap(p.out) < len(p.rows) {
-		p.out = make([]T, len(p.rows))
+	n := min(len(p.rows), pieceRows)
+	if cap(p.out) < n {
+		p.out = make([]T, n)
 	}
-	p.out = p.out[:len(p.rows)]
-	for i, row := range p.rows {
+	p.out = p.out[:n]
+	for i, row := range p.rows[:n] {
 		if row.long == nil {
 			decode(l.place(p.first+i), row.raw, &p.out[i])
 		}
@@ -193,8 +197,16 @@ func (l *parallelList[T]) takePiece(p *piece[T]) {
 	if l.err = l.d.ctx.Err(); l.err != nil {
 		return
 	}
+	var decode func(string, []byte, *T)
 	for i, row := range p.rows {
-		if row.long == nil {
+		if row.long == nil && i >= len(p.out) {
+			if decode == nil {
+				decode = l.newDecoder()
+			}
+			var t T
+			decode(l.place(p.first+i), row.raw, &t)
+			l.err = l.take(&t)
+		} else if row.long == nil {
 			l.err = l.take(&p.out[i])
 		} else if !l.d.yield(nil, NewSyntaxError(l.d.in, 0, l.place(p.first+i), row.long.Error(), row.long.head)) {
 			l.err = errStopped

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -59,6 +60,36 @@ func TestListInPieces(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestListOfTinyElements holds no more of what was made of them than of some,
+// however many fit into a piece.
+func TestListOfTinyElements(t *testing.T) {
+	was := pieceRows
+	pieceRows = 3
+	defer func() { pieceRows = was }()
+	text := "[" + strings.Repeat("{},", 300) + `{"a":1}` + strings.Repeat(",7", 99) + `,"` + strings.Repeat("x", 50) + `",8]`
+	var alive, most atomic.Int64
+	echo := func(raw []byte) string {
+		most.Store(max(most.Load(), alive.Add(1)))
+		return string(raw)
+	}
+	for _, piece := range []int{64, 1 << 16} {
+		got, err := readList(t, text, 2, piece, 40, func(raw []byte) string { return string(raw) })
+		if err != nil || len(got) != 402 || got[299] != "l[299]={}" || got[300] != `l[300]={"a":1}` || got[399] != "l[399]=7" || got[401] != "l[401]=8" {
+			t.Fatalf("in pieces of %d: %d elements, %v: %q", piece, len(got), err, got)
+		}
+	}
+	l := &parallelList[string]{d: &document{ctx: context.Background()}, take: func(*string) error { alive.Add(-1); return nil },
+		newDecoder: func() func(string, []byte, *string) {
+			return func(_ string, raw []byte, to *string) { *to = echo(raw) }
+		}}
+	p := &piece[string]{rows: make([]listRow, 1000)}
+	l.decode(p, l.newDecoder())
+	l.takePiece(p)
+	if most.Load() > int64(pieceRows)+1 || alive.Load() != 0 || l.err != nil {
+		t.Errorf("%d elements at once, %d left, %v", most.Load(), alive.Load(), l.err)
 	}
 }
 

@@ -133,6 +133,39 @@ func (c *textColumn) plainBytes(code int32) []byte {
 	return c.data[from:c.ends[code]]
 }
 
+// spread is how many bytes the values of a plain column take row by row.
+func (c *textColumn) spread(rows int) (n int64) {
+	for i, s := range c.spans {
+		if s.code == null {
+			continue
+		}
+		end := rows
+		if i+1 < len(c.spans) {
+			end = int(c.spans[i+1].start)
+		}
+		n += int64(end-int(s.start)) * int64(len(c.plainBytes(s.code)))
+	}
+	return n
+}
+
+// distinct is the dictionary of a plain column, and which of its values each
+// code is.
+func (c *textColumn) distinct() (values []string, codes []int32) {
+	all, from := string(c.data), int32(0)
+	index := map[string]int32{}
+	codes = make([]int32, len(c.ends))
+	for i, end := range c.ends {
+		v := all[from:end]
+		code, ok := index[v]
+		if !ok {
+			code = int32(len(values))
+			index[v], values = code, append(values, v)
+		}
+		codes[i], from = code, end
+	}
+	return values, codes
+}
+
 // giveUp turns the dictionary into a plain list; codes stay what they are.
 func (c *textColumn) giveUp() {
 	for _, v := range c.values {

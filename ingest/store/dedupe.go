@@ -87,7 +87,7 @@ func (b *Batch) dedupe(ctx context.Context, older []olderFile) (findings, error)
 	if total == 0 {
 		return res, nil
 	}
-	passes := passesFor(total)
+	passes := passesFor(2 * total) // a group takes more room than a row
 	for pass := range passes {
 		t, err := b.fill(ctx, total, pass, passes)
 		if err != nil {
@@ -153,13 +153,13 @@ func (f *findings) tally(t *groupTable) []identity {
 		if s.rows == 0 {
 			continue
 		}
-		if both := (s.mine[0] | s.older[0]) & (s.mine[1] | s.older[1]); both != 0 {
+		all := s.mine[0] | s.mine[1] | s.mine[2] // what older batches hold besides is not this one's fault
+		if both := all & (s.mine[0] | s.older[0]) & (s.mine[1] | s.older[1]); both != 0 {
 			for ; both != 0; both &= both - 1 {
 				conflicts = append(conflicts, identity{s.hash, uint8(bits.TrailingZeros64(both))})
 			}
 			continue
 		}
-		all := s.mine[0] | s.mine[1] | s.mine[2]
 		if s.rows > int64(bits.OnesCount64(all)) {
 			f.runs[s.run] = true
 		}

@@ -95,29 +95,44 @@ func (e *encoder) writeText(t *textColumn, rows int) error {
 	c := &e.chunk
 	n, constant := e.expand(t.spans, rows)
 	c.nulls = int64(rows - n)
-	switch {
-	case n == 0:
+	if n == 0 {
 		e.allNull(rows)
-	case t.plain:
-		if constant {
-			e.codes = sized(e.codes, rows)
-			expand(t.spans, e.codes)
-		}
-		t.mendAll()
-		e.writePlain(t, rows)
-	default:
-		values := t.values
-		if constant {
-			values = values[t.spans[0].code:][:1]
-		}
-		for _, v := range values {
-			c.body = binary.LittleEndian.AppendUint32(c.body, uint32(len(v)))
-			c.body = append(c.body, v...)
-		}
-		c.add(true, len(values), encPlain, 0)
-		e.writeCodes(rows, n, constant, len(values))
-		e.boundTexts(slices.Min(values), slices.Max(values))
+		return nil
 	}
+	values, first := t.values, t.spans[0].code
+	if t.plain {
+		t.mendAll()
+		if t.spread(rows) <= 2*int64(len(t.data))+pageBytes {
+			if constant {
+				e.codes = sized(e.codes, rows)
+				expand(t.spans, e.codes)
+			}
+			e.writePlain(t, rows)
+			return nil
+		}
+		// Written row by row, few long values would take gigabytes.
+		var codes []int32
+		values, codes = t.distinct()
+		if constant {
+			first = codes[first]
+		} else {
+			for i, code := range e.codes {
+				if code != null {
+					e.codes[i] = codes[code]
+				}
+			}
+		}
+	}
+	if constant {
+		values = values[first:][:1]
+	}
+	for _, v := range values {
+		c.body = binary.LittleEndian.AppendUint32(c.body, uint32(len(v)))
+		c.body = append(c.body, v...)
+	}
+	c.add(true, len(values), encPlain, 0)
+	e.writeCodes(rows, n, constant, len(values))
+	e.boundTexts(slices.Min(values), slices.Max(values))
 	return nil
 }
 
@@ -294,8 +309,8 @@ func appendNumber(b []byte, v uint64, typ string) []byte {
 }
 
 // boundNums notes the smallest and the largest number. Among floats a NaN has
-// no place, so it leaves them without; 0 is -0 as the smallest and 0 as the
-// largest.
+// no place, so it leaves them without. The smallest is -0 only where that is
+// there: DuckDB answers min() with it.
 func (e *encoder) boundNums(values []uint64) {
 	c := &e.chunk
 	low, high := values[0], values[0]
@@ -308,9 +323,6 @@ func (e *encoder) boundNums(values []uint64) {
 				return
 			}
 			l, h = min(l, f), max(h, f)
-		}
-		if l == 0 {
-			l = math.Copysign(0, -1)
 		}
 		if h == 0 {
 			h = 0

@@ -150,28 +150,48 @@ func noEnd(err error) error {
 	return err
 }
 
-// eachPrints calls f for every block of the file's rows, until it returns
-// false; more is false then. The file's path is absolute.
-func eachPrints(file File, f func(*prints) (bool, error)) (more bool, err error) {
-	in, err := os.Open(file.Path)
-	if err != nil {
-		return false, err
+// printReader reads pieces of files of prints. Where a piece begins in a file is
+// known in rows only, so it stays open for the next one, which mostly stands
+// behind the last.
+type printReader struct {
+	path string
+	in   *os.File
+	r    *bufio.Reader
+	at   int64 // rows read
+	b    prints
+}
+
+// each calls f for every block of the file's rows, until it returns false; more
+// is false then. The file's path is absolute.
+func (p *printReader) each(file File, f func(*prints) (bool, error)) (more bool, err error) {
+	if p.in == nil || p.path != file.Path || p.at > file.Skip {
+		p.close()
+		if p.in, err = os.Open(file.Path); err != nil {
+			return false, err
+		}
+		p.path, p.at, p.r = file.Path, 0, bufio.NewReaderSize(p.in, 1<<17)
 	}
-	defer in.Close()
-	r := bufio.NewReaderSize(in, 1<<17)
-	var b prints
-	for at := int64(0); at < file.Skip+file.Rows; at += int64(len(b.rows)) {
-		if err := b.read(r); err != nil {
+	for p.at < file.Skip+file.Rows {
+		if err := p.b.read(p.r); err != nil {
+			p.close()
 			return false, noEnd(err)
 		}
-		if at < file.Skip {
+		before := p.at < file.Skip
+		if p.at += int64(len(p.b.rows)); before {
 			continue
 		}
-		if more, err := f(&b); err != nil || !more {
+		if more, err := f(&p.b); err != nil || !more {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+func (p *printReader) close() {
+	if p.in != nil {
+		p.in.Close()
+		p.in = nil
+	}
 }
 
 // printRows counts the rows of a file of prints.
@@ -220,11 +240,13 @@ func (c *compaction) joinRows(ctx context.Context, st *state, j *job) error {
 	if err != nil {
 		return err
 	}
+	var old printReader
+	defer old.close()
 	for _, in := range j.inputs {
 		if ctx.Err() != nil || !st.alive(in.batch) {
 			continue
 		}
-		if err := appendRows(out, c.s.path(filepath.FromSlash(in.path)), in); err != nil {
+		if err := appendRows(out, &old, c.s.path(filepath.FromSlash(in.path)), in); err != nil {
 			out.f.Close()
 			return fmt.Errorf("read %s: %w", in.path, plain(err))
 		}
@@ -238,11 +260,11 @@ func (c *compaction) joinRows(ctx context.Context, st *state, j *job) error {
 	return err
 }
 
-func appendRows(out io.Writer, path string, in *input) error {
+func appendRows(out io.Writer, old *printReader, path string, in *input) error {
 	piece := File{Path: path, Rows: in.rows, Skip: in.skip}
 	if strings.HasSuffix(path, extPrints) {
 		n := int64(0)
-		_, err := eachPrints(piece, func(b *prints) (bool, error) {
+		_, err := old.each(piece, func(b *prints) (bool, error) {
 			n += int64(len(b.rows))
 			_, err := out.Write(b.raw)
 			return true, err
@@ -288,7 +310,7 @@ func choose(sum, want hash128, rows [][]hash128) (picked []hash128, ok bool) {
 	return nil, false
 }
 
-// maxWays bounds how many choices of rows are tried for a block. Even of a
-// hundred million rows of one source six in a block have a print that another
-// row has too.
+// maxWays bounds how many choices of rows are tried for a block. Of thirty
+// million rows of one source two in a block have a print that another row has
+// too, and hardly ever fifteen.
 const maxWays = 1 << 14

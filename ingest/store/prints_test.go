@@ -87,6 +87,54 @@ func TestPrintsTellRowsApart(t *testing.T) {
 	}
 }
 
+// TestPrintsInPieces reads pieces of one file in and out of their order.
+func TestPrintsInPieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	var whole []byte
+	var pieces []File
+	var want [][][16]byte
+	path := filepath.Join(t.TempDir(), "all"+extPrints)
+	rows := int64(0)
+	for _, n := range []int{1, printBlock, 3, printBlock + 1, 700, 2} {
+		hashes := hashesOf(rng, n, 1<<30)
+		_, f := partOf(t, hashes)
+		b, err := os.ReadFile(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole = append(whole, b...)
+		pieces, want = append(pieces, File{Path: path, Skip: rows, Rows: int64(n)}), append(want, hashes)
+		rows += int64(n)
+	}
+	if err := os.WriteFile(path, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var r printReader
+	defer r.close()
+	for i, at := range append([]int{0, 1, 2, 3, 4, 5, 5, 1, 4, 0, 0}, rng.Perm(6)...) {
+		var got []uint32
+		stopped := i%3 == 2
+		more, err := r.each(pieces[at], func(b *prints) (bool, error) {
+			got = append(got, b.rows...)
+			return !stopped, nil
+		})
+		if err != nil || more == stopped {
+			t.Fatalf("piece %d: %t, %v", at, more, err)
+		}
+		if len(got) != min(len(want[at]), printBlock) && stopped || len(got) != len(want[at]) && !stopped {
+			t.Fatalf("piece %d has %d rows, want %d", at, len(got), len(want[at]))
+		}
+		for j, p := range got {
+			if h := want[at][j]; p != uint32(h[0])<<24|uint32(h[1])<<16|uint32(h[2])<<8|uint32(h[3]) {
+				t.Fatalf("piece %d, row %d: print %x of hash %x", at, j, p, h)
+			}
+		}
+	}
+	if _, err := r.each(File{Path: path, Skip: rows, Rows: 1}, func(*prints) (bool, error) { return true, nil }); err == nil {
+		t.Error("no error behind the end")
+	}
+}
+
 func rename(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.Rename(from, to); err != nil {

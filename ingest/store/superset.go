@@ -34,6 +34,7 @@ func (b *Batch) holdsAll(ctx context.Context, chain []*Record) (bool, error) {
 		return false, nil
 	}
 	s := superset{contested: map[hash128]*rowCount{}}
+	defer s.read.close()
 	passes := passesFor(mine)
 	for pass := range passes {
 		if err := s.fill(ctx, b.parts, mine, pass, passes); err != nil {
@@ -64,6 +65,7 @@ type superset struct {
 	contested map[hash128]*rowCount
 	blocks    []openBlock // of prints, over all old files
 	at        int         // place among blocks
+	read      printReader
 }
 
 type rowCount struct{ there, used uint32 }
@@ -108,7 +110,7 @@ func (s *superset) holds(f File, pass, passes int64) (bool, error) {
 			return h.print() != noPrint && (passOf(h, passes) != pass || s.use(h))
 		})
 	}
-	return eachPrints(f, func(b *prints) (bool, error) {
+	return s.read.each(f, func(b *prints) (bool, error) {
 		if pass == 0 {
 			s.blocks = append(s.blocks, openBlock{want: b.sum})
 		}
