@@ -3,7 +3,6 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"regexp"
 )
 
 // SyntaxError is one row of a log that cannot be read: it becomes a reject,
@@ -47,17 +46,6 @@ func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *Syn
 	}
 	reason, _ = withoutTokens(reason)
 	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: withoutSecrets(raw), Cut: cut}
-}
-
-// secretText finds the texts under keys that can hold secrets, also in what is no
-// whole JSON.
-var secretText = regexp.MustCompile(`(?i)("(?:[^"\\]{0,64}(?:api[_-]?key|access[_-]?key|private[_-]?key|authorization|password|passwd|secret|credentials?|cookie|bearer)[^"\\]{0,16}|(?:[^"\\]{0,64}[_-])?token)"\s*:\s*")(?:[^"\\]|\\.)*`)
-
-// withoutSecrets is a copy of a row's text without what stands under such keys,
-// and without tokens in free text.
-func withoutSecrets(raw []byte) []byte {
-	text, _ := withoutTokens(string(secretText.ReplaceAll(raw, []byte("${1}(left out)"))))
-	return []byte(text)
 }
 
 // UsageError is a wrong option (exit code 2): an unknown column, a bad

@@ -1,0 +1,53 @@
+package ingest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWithoutSecrets(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"task_id":"a","api_key":"PLANT","trial":1}`, `{"task_id":"a","api_key":"(left out)","trial":1}`},
+		{`[{"headers":{"x":"PLANT","y":["PLANT"]},"base_sta`, `[{"headers":"(left out)","base_sta`},
+		{`{"headers" : {"x":{"y":"}PLANT`, `{"headers" : "(left out)"`},
+		{`{"env_vars":["A=PLANT"], "b": [1]}`, `{"env_vars":"(left out)", "b": [1]}`},
+		{`{"password":12345678,"b":2}`, `{"password":"(left out)","b":2}`},
+		{`{"password":12345678`, `{"password":"(left out)"`},
+		{`{"password":"PL\"ANT","b":2}`, `{"password":"(left out)","b":2}`},
+		{`{"a":{"password":"PLANT\\"},"b":2}`, `{"a":{"password":"(left out)"},"b":2}`},
+		{`{"api\u005fkey":"PLANT"}`, `{"api\u005fkey":"(left out)"}`},
+		{`{"args":"{\"api_key\":\"PLANT\",\"n\":1}","b":2}`, `{"args":"{\"api_key\":\"(left out)\",\"n\":1}","b":2}`},
+		{`{"args":"{\"headers\": {\"x\":\"PLANT`, `{"args":"{\"headers\": \"(left out)\"`},
+		{`{"args":"{\"password\": 77","b":2}`, `{"args":"{\"password\": \"(left out)\"","b":2}`},
+		{`{'api_key': 'PLANT', 'b': 2}`, `{'api_key': '(left out)', 'b': 2}`},
+		// The text begins inside a string.
+		{`lo", "llm_args": {"temperature": 0, "k": "PLANT"}, "c": "d"`, `lo", "llm_args": "(left out)", "c": "d"`},
+		{`{"max_tokens":5,"note":"password: yes"}`, `{"max_tokens":5,"note":"password: yes"}`},
+		{`{"headers":`, `{"headers":"(left out)"`},
+		{`{"headers"`, `{"headers"`},
+		{``, ``},
+	} {
+		if got := string(withoutSecrets([]byte(c.in))); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+// FuzzWithoutSecrets plants a word under a key and looks for it.
+func FuzzWithoutSecrets(f *testing.F) {
+	f.Add(`{"a":"`, `","b":[{"c":1`, true)
+	f.Add(`x' "\`, `}]`, false)
+	f.Fuzz(func(t *testing.T, before, after string, object bool) {
+		const plant = "PLANT7e3c"
+		if strings.Contains(before+after, plant) {
+			return
+		}
+		value := `"` + plant + `"`
+		if object {
+			value = `{"x":["` + plant + `"]}`
+		}
+		if got := string(withoutSecrets([]byte(before + `{"api_key": ` + value + after))); strings.Contains(got, plant) {
+			t.Errorf("%q is left in %q", plant, got)
+		}
+	})
+}
