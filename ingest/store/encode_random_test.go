@@ -262,7 +262,7 @@ func checkLookups(t *testing.T, db *gosql.DB, path string, cols []Column, want [
 				t.Fatalf("column %s: %v", col.Name, err)
 			}
 			if got != q.want {
-				t.Errorf("column %s %s (%.80v): DuckDB finds %d rows, want %d", col.Name, q.cond, arg, got, q.want)
+				t.Errorf("column %s %s (%.80s): DuckDB finds %d rows, want %d", col.Name, q.cond, fmt.Sprint(arg), got, q.want)
 			}
 		}
 	}
