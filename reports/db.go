@@ -21,29 +21,9 @@ func (d *db) exec(ctx context.Context, text string) error {
 	return d.s.Exec(ctx, text)
 }
 
-// of is what runs the statements of rep: with literals in place of parameters where
-// the report is the house's own.
-func (d *db) of(rep *Report) *reportDB { return &reportDB{d, rep.Builtin} }
-
-type reportDB struct {
-	*db
-	own bool
-}
-
-func (d *reportDB) execParams(ctx context.Context, text string, params map[string]any) error {
+func (d *db) execParams(ctx context.Context, text string, params map[string]any) error {
 	d.log = append(d.log, text)
-	if plain, ok := withLiterals(text, params); d.own && ok {
-		return d.s.Exec(ctx, plain)
-	}
 	return d.s.ExecParams(ctx, text, params)
-}
-
-func (d *reportDB) table(ctx context.Context, text string, params map[string]any) ([]sql.Column, [][]any, error) {
-	d.log = append(d.log, text)
-	if plain, ok := withLiterals(text, params); d.own && ok {
-		return d.rows(ctx, plain, nil)
-	}
-	return d.rows(ctx, text, params)
 }
 
 // table runs a SELECT and buffers its rows.

@@ -275,7 +275,7 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		}
 		text := st.SQL
 		if r.readLater(st, r.rep.Statements[i+1:]) {
-			if err := r.d.of(r.rep).execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(st.Name)+" AS\n"+st.SQL, params); err != nil {
+			if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(st.Name)+" AS\n"+st.SQL, params); err != nil {
 				return located(r.rep, st, 1, err)
 			}
 			text, params = "SELECT * FROM "+quoteName(st.Name), nil
@@ -288,7 +288,7 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 			}
 			continue
 		}
-		cols, rows, err := r.d.of(r.rep).table(ctx, text, params)
+		cols, rows, err := r.d.table(ctx, text, params)
 		if err != nil {
 			return located(r.rep, st, 0, err)
 		}

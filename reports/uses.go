@@ -47,7 +47,7 @@ func (r *runner) use(ctx context.Context, u *Report) error {
 		if err != nil {
 			return err
 		}
-		if err := r.d.of(u).execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(name)+" AS\n"+st.SQL, params); err != nil {
+		if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(name)+" AS\n"+st.SQL, params); err != nil {
 			return located(u, st, 1, err)
 		}
 		if first {

@@ -25,6 +25,7 @@ type tty struct {
 
 	mu   sync.Mutex
 	seen bytes.Buffer // what came since the last want, without escapes
+	last time.Time    // when the terminal last showed something
 }
 
 // ttyWait is generous: machines of CI are slow.
@@ -66,6 +67,7 @@ func (p *tty) pump(mute bool) {
 		}
 		p.mu.Lock()
 		p.seen.Write(buf[:n])
+		p.last = time.Now()
 		p.mu.Unlock()
 	}
 }
@@ -88,8 +90,20 @@ func (p *tty) want(text string) {
 	p.t.Fatalf("the terminal does not show %q; it shows\n%s", text, shown)
 }
 
+// send types as a person does, who does not type in the moment in which a prompt
+// appears: the editor then asks the terminal for its cursor, and loses keys that
+// come in one piece with the answer.
 func (p *tty) send(keys string) {
 	p.t.Helper()
+	// A spinner never rests, so this is not waited for without end.
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		p.mu.Lock()
+		quiet := time.Since(p.last) > 80*time.Millisecond
+		p.mu.Unlock()
+		if quiet {
+			break
+		}
+	}
 	if _, err := io.WriteString(p.file, keys); err != nil {
 		p.t.Fatal(err)
 	}
