@@ -18,10 +18,11 @@ var configColumns = []string{
 
 // rollupKeys are the key columns of task_runs: what can be filtered and
 // grouped by without reading single trials. run_at is none: there it is the
-// earliest of the trials counted together.
+// earliest of the trials counted together. Nor are score_name and pass_rule: there
+// ungraded trials, which have none, are put to the others of their task.
 var rollupKeys = append([]string{
 	"suite", "run_id", "run_at_from", "task_id", "shape", "risk", "planned_trials",
-}, configColumns...)
+}, slices.DeleteFunc(slices.Clone(configColumns), func(c string) bool { return c == "score_name" || c == "pass_rule" })...)
 
 // groupCol is one grouping column.
 type groupCol struct {

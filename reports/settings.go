@@ -24,6 +24,9 @@ func (r *runner) makeSettings(ctx context.Context) error {
 		if s.column == "pass_rule" {
 			where = " WHERE pass_rule IS NOT NULL"
 		}
+		if s.column == "score_name" {
+			where = fmt.Sprintf(" WHERE %[1]s IS NOT NULL OR group_no NOT IN (SELECT group_no FROM combination WHERE %[1]s IS NOT NULL)", s.column)
+		}
 		parts = append(parts, fmt.Sprintf("SELECT group_no, %s AS setting, %s::VARCHAR AS value, trials FROM combination%s", quoteText(s.column), s.column, where))
 	}
 	return r.d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_settings AS

@@ -307,12 +307,14 @@ LEFT JOIN weekly_counts AS a ON a.pair_no = p.pair_no AND a.side = 'a' LEFT JOIN
 LEFT JOIN compare_trials AS ta ON ta.pair_no = p.pair_no AND ta.side = 'a' LEFT JOIN compare_trials AS tb ON tb.pair_no = p.pair_no AND tb.side = 'b'
 ORDER BY p.pair_no
 -- head:
-WITH shown AS (SELECT strftime(asked, '%G-W%V') AS asked, strftime(monday, '%G-W%V') AS name, strftime(monday, '%-d %b') || ' to ' || strftime(monday + 6, '%-d %b %Y') AS days, asked <> monday AS other FROM weekly_week),
+WITH shown AS (SELECT strftime(asked, '%G-W%V') AS asked, strftime(monday, '%G-W%V') AS name, strftime(monday, '%-d %b') || ' to ' || strftime(monday + 6, '%-d %b %Y') AS days, asked <> monday AS other,
+		monday < asked AS earlier, strftime(asked + 7, '%G-W%V') AS current, (SELECT count(*) FROM (SELECT DISTINCT suite, run_id FROM weekly_runs AS r WHERE r.graded AND r.monday = w.asked + 7)) AS runs
+	FROM weekly_week AS w),
 drifted AS (
 	SELECT d.*, c.newly_failing, c.newly_flaky, c.fixed, c.never_passing, c.tasks, c.names, c.planned, c.graded, c.ungraded, c.missing FROM drift AS d JOIN changes AS c ON c.pair_no = d.pair_no
 )
 SELECT line FROM (
-	SELECT 0::DOUBLE AS part, 0 AS place, CASE WHEN other THEN 'there are no runs in ' || asked || ', the last full week; shown is ' || name || ' (' || days || '), the nearest with runs'
+	SELECT 0::DOUBLE AS part, 0 AS place, CASE WHEN other THEN 'there are no runs in ' || asked || ', the last full week; shown is ' || name || ' (' || days || '), the ' || CASE WHEN earlier THEN 'last week before it that has runs' || CASE WHEN runs > 0 THEN '; ' || current || ', the current week, has ' || runs || CASE WHEN runs = 1 THEN ' run' ELSE ' runs' END || ': --week current' ELSE '' END ELSE 'newest week with runs' END
 		WHEN NOT EXISTS (SELECT 1 FROM compare_pairs) THEN 'there are no graded runs in ' || name || ' (' || days || ')' ELSE 'week ' || name || ' (' || days || ')' END AS line FROM shown
 	UNION ALL
 	SELECT 1, pair_no, CASE WHEN label = '' THEN '' ELSE label || ': ' END || line FROM "week" AS w WHERE pair_no <= 12

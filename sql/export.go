@@ -176,7 +176,7 @@ func (w *exporter) run(ctx context.Context) error {
 		return fmt.Errorf("%d trials were written of %d; nothing is exported", got, want)
 	}
 	trials := w.ref("trials")
-	weighted := "SELECT r.*, w.weight FROM (" + rollupSQL("SELECT * FROM "+trials) + ") AS r LEFT JOIN (" +
+	weighted := "SELECT r.*, w.weight FROM (" + foldSQL(rollupSQL("SELECT * FROM "+trials)) + ") AS r LEFT JOIN (" +
 		"SELECT suite, task_id, any_value(weight) AS weight FROM " + trials + " GROUP BY suite, task_id) AS w" +
 		" ON w.suite IS NOT DISTINCT FROM r.suite AND w.task_id IS NOT DISTINCT FROM r.task_id" +
 		" ORDER BY r.suite, r.run_at, r.run_id, r.task_id, r.model, r.agent, r.effort, r.config_hash"
@@ -224,7 +224,8 @@ func (w *exporter) made(ctx context.Context, name, text string) error {
 func (w *exporter) intervals(ctx context.Context) error {
 	k := w.e.K
 	if k == nil {
-		most, err := w.s.number(ctx, "SELECT coalesce(max(n), 1)::BIGINT FROM "+w.ref("task_runs"))
+		most, err := w.s.number(ctx, "SELECT coalesce(max(n), 1)::BIGINT FROM (SELECT sum(n) AS n FROM "+w.ref("task_runs")+
+			" GROUP BY suite, run_id, model, agent, effort, task_id)")
 		if err != nil {
 			return err
 		}

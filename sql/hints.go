@@ -259,5 +259,8 @@ func (h *hinter) typeName(m []string) string {
 }
 
 func (h *hinter) file(m []string) string {
+	if slices.ContainsFunc(h.s.files, func(path string) bool { return path == m[1] || literalGlob(path) == m[1] }) {
+		return `the file "` + m[1] + `" can't be read; a file of the store is missing or damaged: passhat verify names it`
+	}
 	return `the file "` + m[1] + `" can't be read from SQL here; name it as a table by --table NAME=FILE`
 }

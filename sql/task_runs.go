@@ -26,7 +26,7 @@ func taskRunColumns() []store.Column {
 
 // makeTaskRuns makes the view task_runs from the stored roll-ups and, for the
 // runs whose counts can't be had from those, from their trials. Both ways give
-// the same rows.
+// the same rows, those of trials without a rule put to the others of their task.
 func (s *Session) makeTaskRuns(ctx context.Context, side sideTables) error {
 	live, err := s.liveRuns(ctx, side)
 	if err != nil {
@@ -101,8 +101,9 @@ func (s *Session) rolledSQL(stored []store.File, live map[store.RunKey]bool, sid
 		names = append(names, Ident(c.Name))
 	}
 	var parts []string
-	if len(stored) > 0 {
-		text := "SELECT " + strings.Join(names, ", ") + "\nFROM " + parquet(pathsOf(stored)) + " AS t"
+	plain, split := s.splitFiles(stored)
+	read := func(files []store.File) string {
+		text := "SELECT " + strings.Join(names, ", ") + "\nFROM " + parquet(pathsOf(files)) + " AS t"
 		conds := s.maskConditions(len(s.have.maskedRuns) > 0)
 		if len(live) > 0 {
 			conds = append(conds, "NOT "+inLiveRuns)
@@ -110,11 +111,21 @@ func (s *Session) rolledSQL(stored []store.File, live map[store.RunKey]bool, sid
 		if len(conds) > 0 {
 			text += "\nWHERE " + strings.Join(conds, " AND ")
 		}
-		parts = append(parts, text)
+		return text
+	}
+	if len(plain) > 0 {
+		parts = append(parts, read(plain))
+	}
+	if len(split) > 0 {
+		parts = append(parts, foldSomeSQL(read(split)))
 	}
 	if files := s.filesOf(live); len(files) > 0 {
 		source := pricedSQL(s.countedSQL(files), side)
-		parts = append(parts, rollupSQL("SELECT * FROM ("+source+") AS t\nWHERE "+inLiveRuns))
+		text := rollupSQL("SELECT * FROM (" + source + ") AS t\nWHERE " + inLiveRuns)
+		if s.splitLive(live) {
+			text = foldSQL(text)
+		}
+		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
 		return emptySQL(cols)
@@ -175,9 +186,7 @@ func rollupSQL(trials string) string {
 		case c.Type == "DOUBLE":
 			expr = "passhat_exact_sum(list(" + of + ") FILTER (" + uncached + " AND " + of + " IS NOT NULL))"
 		default:
-			sum := "sum(" + of + ") FILTER (" + uncached + ")"
-			expr = "CASE WHEN " + sum + " IS NOT NULL THEN CAST(least(greatest(" + sum + ", -9223372036854775808), " +
-				"9223372036854775807) AS BIGINT) END"
+			expr = wholeSum("sum(" + of + ") FILTER (" + uncached + ")")
 		}
 		out = append(out, expr+" AS "+name)
 	}

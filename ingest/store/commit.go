@@ -163,6 +163,8 @@ func (b *Batch) complete(r *Record, d *decision, roll func() (staged, error)) ([
 		}
 	}
 	r.TaskRuns = &f.File
+	unruled, ruled := b.roll.rules()
+	r.Unruled, r.Ruled = &unruled, ruled
 	return []staged{f}, nil
 }
 

@@ -39,6 +39,8 @@ type Record struct {
 	Files     []File `json:"files,omitempty"`     // trial parts, or the one side table
 	TaskRuns  *File  `json:"task_runs,omitempty"` // roll-up; nil when it was left out
 	RowHashes []File `json:"row_hashes,omitempty"`
+	Unruled   *int64 `json:"unruled,omitempty"`  // rows of TaskRuns all of whose trials are ungraded and name no pass_rule; nil: unknown
+	Ruled     bool   `json:"ruled,omitempty"`    // some row of TaskRuns names a pass_rule
 	Rejected  *File  `json:"rejected,omitempty"` // rejects, NDJSON
 
 	Runs       []Run `json:"runs,omitempty"`

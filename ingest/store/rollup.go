@@ -26,12 +26,13 @@ var rollupText = [...]int{
 
 // Places in rollupText.
 const (
-	kSuite  = 0
-	kRunID  = 1
-	kTaskID = 3
-	kModel  = 6
-	kAgent  = 7
-	kEffort = 10
+	kSuite    = 0
+	kRunID    = 1
+	kTaskID   = 3
+	kModel    = 6
+	kAgent    = 7
+	kEffort   = 10
+	kPassRule = 12
 )
 
 // The other columns of the key.

@@ -76,6 +76,20 @@ func (r *rollup) taskCount(run RunKey, tallies []*tally) TaskCount {
 	return out
 }
 
+// rules counts the tallies of ungraded trials that were judged by no rule, and says
+// whether others were: readers of task_runs put such tallies together.
+func (r *rollup) rules() (unruled int64, ruled bool) {
+	for _, t := range r.list {
+		switch {
+		case t.text[kPassRule] != 0:
+			ruled = true
+		case t.ungraded > 0 && t.ungraded == t.n:
+			unruled++
+		}
+	}
+	return unruled, ruled
+}
+
 // partlyNamed says of which runs some trials lack the model, agent or effort
 // that the others have: reports by it show them apart.
 func (r *rollup) partlyNamed() (notes []string) {
