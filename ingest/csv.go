@@ -245,14 +245,14 @@ func (r *csvReader) row() error {
 	cells, err := r.s.next()
 	var bad *csvError
 	if errors.As(err, &bad) {
-		r.m.reject(int64(bad.line), "", bad.reason, bad.raw)
+		r.m.reject(int64(bad.line), "", bad.reason, r.s.kept(bad.raw))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if len(cells) != len(r.vals) {
-		r.m.reject(int64(r.s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(r.vals)), r.s.raw)
+		r.m.reject(int64(r.s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(r.vals)), r.s.kept(r.s.raw))
 		return nil
 	}
 	if r.repeatsHeader(cells) {
@@ -262,7 +262,13 @@ func (r *csvReader) row() error {
 	for i, cell := range cells {
 		r.vals[i] = csvValue(cell)
 	}
+	rejects := len(r.m.Rejects)
 	r.m.Row(r.shape, r.vals, int64(r.s.recLine), "", r.s.raw)
+	if r.s.secret != "" {
+		for _, e := range r.m.Rejects[rejects:] {
+			e.Raw, e.Cut = r.s.kept(nil), false
+		}
+	}
 	return nil
 }
 
@@ -323,13 +329,17 @@ func openCSV(in *Input, delim byte) (*csvScanner, []string, func(), error) {
 	}
 	if in.Offset <= h.end {
 		r := h.ends(io.MultiReader(bytes.NewReader(head[h.end:]), rc))
-		return newCSVScanner(r, h.delim, h.end, h.lines+1), h.names, func() { rc.Close() }, nil
+		s := newCSVScanner(r, h.delim, h.end, h.lines+1)
+		s.keepSecrets(h.names)
+		return s, h.names, func() { rc.Close() }, nil
 	}
 	rc.Close()
 	if rc, err = in.OpenRest(); err != nil {
 		return nil, nil, nil, err
 	}
-	return newCSVScanner(h.ends(rc), h.delim, in.Offset, max(1, int(in.FirstLine))), h.names, func() { rc.Close() }, nil
+	s := newCSVScanner(h.ends(rc), h.delim, in.Offset, max(1, int(in.FirstLine)))
+	s.keepSecrets(h.names)
+	return s, h.names, func() { rc.Close() }, nil
 }
 
 // ends makes lines of the rows behind a header.

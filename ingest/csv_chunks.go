@@ -52,7 +52,9 @@ func (p *pipeline) cutTable(ctx context.Context, s *csvScanner) (rest *csvScanne
 		whole := bytes.LastIndexByte(b, '\n') + 1
 		if err != nil || whole == 0 || bytes.IndexByte(b[:whole], '"') >= 0 {
 			// An error of the reader comes again to the scanner.
-			return newCSVScanner(io.MultiReader(bytes.NewReader(bytes.Clone(b)), s.r), s.delim, s.offset, s.line), seq, nil
+			rest := newCSVScanner(io.MultiReader(bytes.NewReader(bytes.Clone(b)), s.r), s.delim, s.offset, s.line)
+			rest.secret = s.secret
+			return rest, seq, nil
 		}
 		c.buf, c.text, c.line, c.seq = b, b[:whole], int64(s.line), seq
 		left = bytes.Clone(b[whole:])

@@ -31,9 +31,29 @@ type csvScanner struct {
 	line    int   // line number at buf[start], 1-based
 	recLine int   // line on which the current record begins
 	raw     []byte
+	secret  string // a column that can hold secrets, "": none
 	fields  [][]byte
 	scratch []byte
 	ends    []int // ends of unquoted copies in scratch, by field; -1 if in place
+}
+
+// keepSecrets notes whether one of the columns can hold secrets.
+func (s *csvScanner) keepSecrets(names []string) {
+	for _, name := range names {
+		if neverStored(normalName(name)) || secretPart.MatchString(name) {
+			s.secret = cutText(name, 100)
+			return
+		}
+	}
+}
+
+// kept is what a reject may keep of a record. Which cells of a bad one belong to
+// which column is not known, so nothing is kept where a column can hold secrets.
+func (s *csvScanner) kept(raw []byte) []byte {
+	if s.secret == "" {
+		return raw
+	}
+	return []byte("(left out: the table has the column " + s.secret + ")")
 }
 
 // csvError is a record that could not be split; the scanner stands behind its

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -97,6 +99,11 @@ func (r *promptfooReader) csv() error {
 		return fmt.Errorf("%s: line 1: wanted promptfoo's header: vars, then [PROVIDER] PROMPT, Status, Score for each column", r.in.Name)
 	}
 	s.columns = h.width
+	names := make([]string, 0, len(h.vars))
+	for _, at := range slices.Sorted(maps.Keys(h.vars)) {
+		names = append(names, h.vars[at])
+	}
+	s.keepSecrets(names)
 	r.in.Note("promptfoo's CSV has no eval id, repeats, cache, time, cost or tokens: export the eval as JSON where you can")
 	for test := int64(0); ; test++ {
 		if err := r.ctx.Err(); err != nil {
@@ -108,14 +115,14 @@ func (r *promptfooReader) csv() error {
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &bad):
-			if !r.reject(int64(bad.line), "", bad.reason, bad.raw) {
+			if !r.reject(int64(bad.line), "", bad.reason, s.kept(bad.raw)) {
 				return errStopped
 			}
 			continue
 		case err != nil:
 			return fmt.Errorf("%s: line %d: %w", r.in.Name, s.line, err)
 		case len(fields) != h.width:
-			if !r.reject(int64(s.recLine), "", fmt.Sprintf("%d cells, the header has %d", len(fields), h.width), s.raw) {
+			if !r.reject(int64(s.recLine), "", fmt.Sprintf("%d cells, the header has %d", len(fields), h.width), s.kept(s.raw)) {
 				return errStopped
 			}
 			continue

@@ -134,13 +134,19 @@ func streamWide(ctx context.Context, in *Input, opt *Options, yield func(*store.
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &bad):
-			r.m.reject(int64(bad.line), "", bad.reason, bad.raw)
+			r.m.reject(int64(bad.line), "", bad.reason, s.kept(bad.raw))
 		case err != nil:
 			return err
 		case len(cells) != len(names):
-			r.m.reject(int64(s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(names)), s.raw)
+			r.m.reject(int64(s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(names)), s.kept(s.raw))
 		default:
+			rejects := len(r.m.Rejects)
 			r.row(cells, int64(s.recLine), s.raw)
+			if s.secret != "" {
+				for _, e := range r.m.Rejects[rejects:] {
+					e.Raw, e.Cut = s.kept(nil), false
+				}
+			}
 		}
 		if !r.m.Drain(yield) {
 			return errStopped
