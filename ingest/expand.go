@@ -27,9 +27,13 @@ func (m *Mapper) expandRuns(shape *Shape, line int64, path string, raw []byte) {
 		}
 		t := m.next()
 		*t = parent
+		m.row = rowParts{conflict: -1, sampling: m.row.sampling[:0]}
 		if reason := m.element(t, name, v); reason != "" {
 			m.Trials = m.Trials[:len(m.Trials)-1]
 			m.reject(line, at, reason, v.Text)
+			return nil
+		}
+		if m.noTrial() {
 			return nil
 		}
 		mixHash(t, i)
@@ -60,8 +64,15 @@ func (m *Mapper) element(t *store.Trial, list string, v Value) string {
 	case Object:
 	default:
 		b, ok := v.boolean()
+		if _, word := v.ending(); !ok && word {
+			reason := m.addEnding(v)
+			if m.row.errored {
+				m.settleEnding(t)
+			}
+			return reason
+		}
 		if !ok {
-			return notA(v, "a trial: an object {…} or a verdict such as true")
+			return notA(v, "a trial: an object {…} or "+verdictWords)
 		}
 		t.Passed = store.Some(b)
 		t.PassRule = "log: " + list

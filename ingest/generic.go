@@ -67,7 +67,9 @@ func (p *Probe) isTrialList(v Value) (found bool) {
 			fields, _, _ := scanObject(e.Text, 0, nil)
 			_, found = p.isTrialRow(fields)
 		case String:
-			_, found = e.boolean()
+			if _, found = e.boolean(); !found {
+				_, found = e.ending()
+			}
 		}
 		return !found && i < maxViewRows
 	})

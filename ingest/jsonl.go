@@ -30,7 +30,7 @@ var jsonlFormat = Format{
 // freeFormNotes hold for every format whose fields are named freely.
 var freeFormNotes = []string{
 	"Names are compared without regard to case, '_', '-' and blanks: taskId is task_id. Of several names for one column the first in the list above counts, the others stay in extra. For anything else: --map COLUMN=$.path.to[0].",
-	"passed takes true/false, 1/0, yes/no, pass/fail, success/failure, correct/incorrect, resolved/unresolved. Verdicts under several names must agree, or the row is a reject.",
+	"passed takes true/false, 1/0, yes/no, pass/fail, success/failure, correct/incorrect, resolved/unresolved, solved/unsolved, ok/not_ok. error, errored, exception, broken, crash, crashed, timeout, timed_out in its place leave the trial ungraded, with that as its error; skipped is no trial. Verdicts under several names must agree, or the row is a reject.",
 	"A score is not a verdict: a row with a score and no verdict is ungraded, whatever the score, until --pass-when 'score >= 0.5' says how a score passes. A score that is true or false is a verdict.",
 	"An error never decides passed. Without a verdict the trial is ungraded.",
 	"A list under runs, trials, attempts, results, samples or rollouts holds one trial an element: an object with fields of its own beside those of the task, or just true, false or null (ungraded). Sums over the task (cost, tokens, time, score) beside such a list stay in extra.",

@@ -71,6 +71,10 @@ type rowParts struct {
 	verdictAt int // index of the name that gave it
 	conflict  int // index of a name that says otherwise, or -1
 	boolScore bool
+	errored   bool   // a word where the verdict is due says that an error ended it
+	errorKind string // and of which kind
+	errorWord Value
+	skipped   bool // or that there was no trial
 	n, c      int64
 	cAt       int
 	badCount  string // the successes, where they are no whole number
@@ -109,6 +113,9 @@ func (m *Mapper) Row(shape *Shape, vals []Value, line int64, path string, raw []
 	if reason := m.fill(t, shape, vals); reason != "" {
 		m.Trials = m.Trials[:len(m.Trials)-1]
 		m.reject(line, path, reason, raw)
+		return
+	}
+	if m.row.mode == oneTrial && m.noTrial() {
 		return
 	}
 	h := xxh3.Hash128(raw)
@@ -293,7 +300,7 @@ func (m *Mapper) addVerdict(i int, v Value) string {
 			m.stats.NaN++
 			return "" // how pandas writes a missing value
 		}
-		return notA(v, "a verdict such as true or false")
+		return m.addEnding(v)
 	}
 	if r.verdicts == 0 {
 		r.verdict, r.verdictAt = b, i
@@ -302,6 +309,38 @@ func (m *Mapper) addVerdict(i int, v Value) string {
 	}
 	r.verdicts++
 	return ""
+}
+
+// addEnding takes a word such as error, timeout or skipped in place of a verdict.
+func (m *Mapper) addEnding(v Value) string {
+	kind, ok := v.ending()
+	switch {
+	case !ok:
+		return notA(v, verdictWords)
+	case kind == "":
+		m.row.skipped = true
+	default:
+		m.row.errored, m.row.errorKind, m.row.errorWord = true, kind, v
+	}
+	return ""
+}
+
+// noTrial drops the last trial where the row says that there was none.
+func (m *Mapper) noTrial() bool {
+	if !m.row.skipped || m.row.verdicts > 0 || m.row.errored {
+		return false
+	}
+	m.Trials = m.Trials[:len(m.Trials)-1]
+	m.stats.Skipped++
+	return true
+}
+
+// settleEnding says what the word for an error tells of a trial.
+func (m *Mapper) settleEnding(t *store.Trial) {
+	if t.ErrorType == "" && t.ErrorMessage == "" {
+		t.ErrorType, t.ErrorMessage = m.row.errorKind, m.str(m.row.errorWord)
+	}
+	m.stats.Errored++
 }
 
 // settleVerdict decides passed from what addVerdict has gathered.
@@ -321,6 +360,8 @@ func (m *Mapper) settleVerdict(t *store.Trial, shape *Shape) string {
 		if t.PassRule == "" {
 			t.PassRule = "log: " + t.ScoreName
 		}
+	case r.errored && r.mode == oneTrial:
+		m.settleEnding(t)
 	}
 	return ""
 }

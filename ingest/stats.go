@@ -7,6 +7,8 @@ type Stats struct {
 	NaN           int64            // numbers that are not numbers, read as NULL
 	NaiveTimes    int64            // times without a zone
 	Secrets       int64            // fields left out because they can hold secrets
+	Skipped       int64            // rows that say that there was no trial
+	Errored       int64            // rows with a word for an error in place of a verdict
 	SeveralScores int64            // rows with several scores, none chosen
 	RepeatedKeys  int64            // rows with a key twice, of which the last counts
 	Omitted       map[string]int64 // fields too long for extra
@@ -75,6 +77,8 @@ func (s *Stats) add(o *Stats) {
 	s.NaN += o.NaN
 	s.NaiveTimes += o.NaiveTimes
 	s.Secrets += o.Secrets
+	s.Skipped += o.Skipped
+	s.Errored += o.Errored
 	s.SeveralScores += o.SeveralScores
 	s.RepeatedKeys += o.RepeatedKeys
 	s.Omitted = addCounts(s.Omitted, o.Omitted)

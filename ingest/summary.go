@@ -190,9 +190,9 @@ func (s *SourceSummary) tasksText() []string {
 	case s.Plan.Action == store.Append:
 		lines = append(lines, "  that is the part which is new; planned against found of the whole run: passhat runs")
 	case missing == 0:
-		lines = append(lines, fmt.Sprintf("  planned trials: %s, all found", group(planned)))
+		lines = append(lines, fmt.Sprintf("  planned trials of these tasks: %s, all found", group(planned)))
 	default:
-		lines = append(lines, fmt.Sprintf("  planned trials: %s, missing %s in %s: %s", group(planned), group(missing),
+		lines = append(lines, fmt.Sprintf("  planned trials of these tasks: %s, missing %s in %s: %s", group(planned), group(missing),
 			plural(int64(short), "task"), shortTasks(tasks)))
 	}
 	return lines
@@ -218,6 +218,12 @@ func notes(s *Stats, c *finishCounts, opt *Options) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if c.scoredUngraded > 0 {
 		add("%s with a score but no verdict: ungraded. Say how a score passes, e.g. --pass-when 'score >= 0.5'", plural(c.scoredUngraded, "trial"))
+	}
+	if s.Errored > 0 {
+		add("%s with error, timeout or the like in place of a verdict: ungraded", plural(s.Errored, "trial"))
+	}
+	if s.Skipped > 0 {
+		add("%s skipped: no trials", plural(s.Skipped, "row"))
 	}
 	if s.SeveralScores > 0 {
 		add("%s with several scores: choose one by --score NAME, or judge by --pass-when 'scores.NAME >= 0.5'", plural(s.SeveralScores, "row"))

@@ -48,7 +48,7 @@ func TestTau2Notes(t *testing.T) {
 			"1 of its 4 tasks have no simulation: 7", "1 simulation ended by infrastructure_error: ungraded",
 			"1 simulation ended by context_window_exceeded and graded", "unknown termination_reason, kept as an error: solved_itself",
 			"1 simulation of a task and trial that stood there before, all counted as tau2-bench does: task [overdue_book]fee|renewal[PERSONA:Easy], trial 1 (simulations[5], simulations[6])",
-			"planned trials: 6, all found", "1 ungraded",
+			"planned trials of these tasks: 6, all found", "1 ungraded",
 		},
 		"sample-folder":     {"1 simulation of results.json without a file in simulations"},
 		"sample-index.json": {"only the index of a folder was read"},

@@ -3,6 +3,7 @@ package ingest
 import (
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -229,10 +230,31 @@ func (v Value) boolean() (value, ok bool) {
 		"correct", "resolved", "solved":
 		return true, true
 	case "false", "f", "no", "n", "0", "0.0", "fail", "failed", "failure", "incorrect", "wrong",
-		"unresolved", "unsolved":
+		"unresolved", "unsolved", "not_ok", "not ok":
 		return false, true
 	}
 	return false, false
+}
+
+// verdictWords lists for a message what is read as a verdict.
+const verdictWords = "a verdict: true/false, 1/0, yes/no, pass/fail, ok/not_ok, success/failure, correct/incorrect, resolved/unresolved, " +
+	"solved/unsolved; error, timeout, crashed and broken leave a trial ungraded, skipped is no trial"
+
+// endings are words that stand where a verdict is due and are none: the kind of
+// error, or "" where there was no trial.
+var endings = map[string]string{
+	"error": "other", "errored": "other", "exception": "other", "broken": "other", "crash": "other", "crashed": "other",
+	"timeout": "timeout", "timed_out": "timeout", "timed out": "timeout", "timedout": "timeout", "time_out": "timeout",
+	"skipped": "", "skip": "",
+}
+
+// ending reads such a word.
+func (v Value) ending() (kind string, ok bool) {
+	if v.Escaped || v.Kind != String && v.Kind != Untyped || len(v.Text) > 32 {
+		return "", false
+	}
+	kind, ok = endings[strings.ToLower(string(trimSpace(v.Text)))]
+	return kind, ok
 }
 
 // appendValid appends b with every invalid byte sequence replaced by U+FFFD.

@@ -20,8 +20,7 @@ func InitGate(ctx context.Context, s *sql.Session, req GateRequest) (string, err
 	req.Config = GateConfig{MinPassHatK: &zero, MinCoverage: &zero, Profile: "nightly"}
 	req.Against = "last"
 	g, err := judged(ctx, s, req)
-	var none *EvidenceError
-	if errors.As(err, &none) {
+	if err != nil { // nothing to compare with; a fault of another kind comes again
 		req.Against = ""
 		g, err = judged(ctx, s, req)
 	}
@@ -56,7 +55,7 @@ func (w *gateInit) checked(ctx context.Context, s *sql.Session, req GateRequest)
 	case err != nil:
 		return "", err
 	case rep.Verdict != GatePass:
-		return fmt.Sprintf("# By these rules the newest run is not passed: %s\n", cutRunes(visible(rep.Summary), 400)) + text, nil
+		return fmt.Sprintf("# By these rules the newest run is not passed: %s\n", cutWords(visible(rep.Summary), 400)) + text, nil
 	}
 	return text, nil
 }
@@ -72,7 +71,16 @@ type gateInit struct {
 func (w *gateInit) say(format string, args ...any) { fmt.Fprintf(&w.out, format+"\n", args...) }
 
 // comment is a group's name as it may stand in one.
-func (g *GateGroup) comment() string { return cutRunes(visible(g.Name), 120) }
+func (g *GateGroup) comment() string { return cutWords(visible(g.Name), 120) }
+
+// cutWords is cutRunes that ends with a whole word.
+func cutWords(s string, most int) string {
+	cut := cutRunes(s, most)
+	if at := strings.LastIndexByte(cut, ' '); cut != s && at > 0 {
+		return strings.TrimRight(cut[:at], " ,;|") + " …"
+	}
+	return cut
+}
 
 // least is the group with the least of a figure that can be given.
 func (w *gateInit) least(figure func(*GateGroup) float64) (grp *GateGroup, value float64) {
@@ -137,8 +145,12 @@ func (w *gateInit) baseline() {
 
 func (w *gateInit) thresholds() {
 	if g, lower := w.least(func(g *GateGroup) float64 { return float64(g.Lower) }); g != nil {
-		w.say("\n# pass^%d of the newest run is %.3f%s; the lower end of its interval is %.3f, rounded down.\nmin_pass_hat_k: %.2f",
-			w.rep.K, float64(g.PassHatK), w.of(g), lower, math.Max(0, math.Floor(lower*100)/100))
+		key := "min_pass_hat_k"
+		if lower < 0.01 {
+			key = "# Not used, as no run could be below it.\n# " + key
+		}
+		w.say("\n# pass^%d of the newest run is %.3f%s; the lower end of its interval is %.3f, rounded down.\n%s: %.2f",
+			w.rep.K, float64(g.PassHatK), w.of(g), lower, key, math.Max(0, math.Floor(lower*100)/100))
 	}
 	tasks := 0
 	for _, g := range w.groups {

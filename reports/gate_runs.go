@@ -86,6 +86,11 @@ func (g *gate) named(ctx context.Context, sel *selection, name, asked string, gi
 	case err != nil:
 		return "", nil, err
 	case len(runs) == 0:
+		if strings.Contains(asked, "=") && len(given) == 0 {
+			if near, err := sel.valueNear(ctx, g.d, asked); err == nil && near != "" {
+				return "", nil, fmt.Errorf("%s %s: %s", name, asked, near)
+			}
+		}
 		return "", nil, fmt.Errorf("%s %s: no trial matches", name, asked)
 	case partly != "":
 		return "", nil, usagef("%s %s: it holds only a part of run %s; a gate judges whole runs, --where narrows both sides", name, asked, partly)
@@ -172,6 +177,15 @@ func (g *gate) against(ctx context.Context, sel *selection, newCond string, judg
 	if err != nil {
 		return nil, "", err
 	}
+	if len(runs) == 0 && isCondition {
+		near, err := sel.valueNear(ctx, g.d, asked)
+		if err != nil {
+			return nil, "", err
+		}
+		if near != "" {
+			return nil, "", &EvidenceError{"baseline " + g.req.Against + ": " + near}
+		}
+	}
 	return g.latest(runs, judged, back)
 }
 
@@ -234,7 +248,7 @@ func (g *gate) latest(runs, judged []gateRun, back int) ([]gateRun, string, erro
 		return out, strings.Join(notes, "; "), nil
 	}
 	if len(runs) > 0 && !slices.ContainsFunc(runs, func(r gateRun) bool { return slices.Contains(suites(judged), r.Suite) }) {
-		return nil, "", fmt.Errorf("baseline %s: the runs to choose from are of suite %s and the new run of suite %s: there is nothing to compare",
+		return nil, "", fmt.Errorf("baseline %s: the runs to choose from are of suite %s and the new run of suite %s: there is nothing to compare; name another new run, or the suite by --where \"suite = '…'\"",
 			g.req.Against, strings.Join(suites(runs), ", "), strings.Join(suites(judged), ", "))
 	}
 	return nil, "", &EvidenceError{fmt.Sprintf("baseline %s: there is no earlier run of suite %s to compare with",

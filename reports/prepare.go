@@ -310,6 +310,9 @@ func (sel *selection) nearRun(ctx context.Context, d *db) (string, error) {
 	if err != nil || slices.Contains(names, sel.req.Runs) {
 		return "", err
 	}
+	if sel.req.Runs == "latest" || sel.req.Runs == "all" {
+		return "", nil
+	}
 	return suggest(sel.req.Runs, append(names, "latest", "all")), nil
 }
 

@@ -127,6 +127,37 @@ func (sel *selection) sideCondition(ctx context.Context, d *db, flag, column, va
 	return "(" + expr + ")::VARCHAR IS NOT DISTINCT FROM " + quoteText(strings.TrimSpace(value)), nil
 }
 
+// valueNear says of a COLUMN=VALUE that no trial has, which values there are;
+// it is empty where one has it.
+func (sel *selection) valueNear(ctx context.Context, d *db, condition string) (string, error) {
+	column, value, _ := strings.Cut(condition, "=")
+	column, value = strings.TrimSpace(column), strings.TrimSpace(value)
+	columns, err := d.columns(ctx, "trials")
+	if err != nil {
+		return "", err
+	}
+	cols, err := groupColumns([]string{column}, columns)
+	if err != nil {
+		return "", err
+	}
+	have, err := d.column(ctx, fmt.Sprintf(`SELECT DISTINCT (%s)::VARCHAR AS v FROM %s WHERE (%s) IS NOT NULL ORDER BY v LIMIT 1000`,
+		cols[0].expr, sel.filtered(sel.source()), cols[0].expr))
+	if err != nil {
+		return "", sel.filterError(err)
+	}
+	switch {
+	case slices.Contains(have, value):
+		return "", nil
+	case len(have) == 0:
+		return fmt.Sprintf("no trial has a %s", column), nil
+	}
+	there := "; there is only " + have[0]
+	if len(have) > 1 {
+		there = "; there are " + firstFew("; "+strings.Join(have, "; "), 5)
+	}
+	return fmt.Sprintf("no trial has %s %q%s%s", column, value, suggest(value, have), there), nil
+}
+
 // lastRun finds the newest run, or the nth before it of the same suite, among
 // those that a condition leaves.
 func (sel *selection) lastRun(ctx context.Context, d *db, s side, m []string) (side, error) {
@@ -156,6 +187,15 @@ func (sel *selection) lastRun(ctx context.Context, d *db, s side, m []string) (s
 		return s, sel.filterError(err)
 	}
 	rows = slices.DeleteFunc(rows, func(r []any) bool { return r[0] != rows[0][0] })
+	if len(rows) == 0 && m[2] != "" {
+		near, err := sel.valueNear(ctx, d, m[2])
+		if err != nil {
+			return s, err
+		}
+		if near != "" {
+			return s, fmt.Errorf("%s %s: %s", s.name, s.asked, near)
+		}
+	}
 	if back >= len(rows) {
 		return s, fmt.Errorf("%s %s: %s %s to choose from%s", s.name, s.asked, map[bool]string{true: "there is only", false: "there are only"}[len(rows) == 1], plural(int64(len(rows)), "run"),
 			map[bool]string{true: " of suite " + firstText(rows)}[len(rows) > 0])
@@ -198,7 +238,7 @@ func textOrNull(v any) string {
 // It looks at no more than the counts, which have the columns of configurations.
 func (d *db) nearValue(ctx context.Context, asked string) string {
 	name, value, ok := strings.Cut(asked, "=")
-	if !ok || !slices.Contains(rollupKeys, name) {
+	if !ok || !slices.Contains(rollupKeys, name) && !slices.Contains(configColumns, name) {
 		return ""
 	}
 	values, err := d.column(ctx, fmt.Sprintf("SELECT DISTINCT %s::VARCHAR AS v FROM task_runs WHERE %[1]s IS NOT NULL ORDER BY v LIMIT 1000", quoteName(name)))

@@ -72,6 +72,9 @@ func (r *Run) check() error {
 	}
 	path, err := exec.LookPath(s.Command[0])
 	if err != nil && !errors.Is(err, exec.ErrDot) {
+		if strings.Contains(s.Command[0], "{dir}") {
+			return usagef("run: there is no program %s: {dir} is filled in in arguments only; write the program's path as seen from here", s.Command[0])
+		}
 		return usagef("run: there is no program %s: %v", s.Command[0], plainExec(err))
 	}
 	if r.program, err = filepath.Abs(path); err != nil {

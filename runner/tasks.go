@@ -295,6 +295,9 @@ func jsonFault(err error) string {
 	if errors.As(err, &typ) {
 		return fmt.Sprintf("it is a %s; want a JSON object", typ.Value)
 	}
+	if strings.Contains(err.Error(), "unexpected end") {
+		return "it is no JSON object: the line ends before the object does"
+	}
 	return "it is no JSON object: " + err.Error()
 }
 

@@ -101,8 +101,11 @@ func (r *Run) trial(ctx context.Context, j job) (o outcome, err error) {
 
 func plainExec(err error) error {
 	var ee *exec.Error
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("no folder of PATH has it")
+	}
 	if errors.As(err, &ee) {
-		return ee.Err
+		err = ee.Err
 	}
 	return plain(err)
 }

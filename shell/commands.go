@@ -80,7 +80,11 @@ func (s *Shell) command(ctx context.Context, text string) error {
 	if args = args[1:]; c.most >= 0 && len(args) > c.most {
 		return usagef("%s: unexpected %q; it is called as %s", c.name, args[c.most], strings.TrimSpace(c.name+" "+c.args))
 	}
-	return c.run(s, ctx, args)
+	err = c.run(s, ctx, args)
+	if err != nil && c.name == ".report" && strings.ContainsRune(text, '\'') && strings.Contains(err.Error(), "there is no column") {
+		return fmt.Errorf("%w; commands take quotes off, so a condition stands in double ones: --where \"effort = 'low'\"", err)
+	}
+	return err
 }
 
 // lookCommand finds a command by its name, another name of it, or a beginning

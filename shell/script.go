@@ -97,7 +97,7 @@ func (s *Shell) item(ctx context.Context, name string, line int, text string, co
 		return s.settle(s.command(ctx, text), name, line, 0)
 	}
 	for _, st := range sql.Split(text) {
-		err := s.statement(ctx, st.Text)
+		err := dotMissing(st.Text, s.statement(ctx, st.Text))
 		at, column := line+st.Line-1, 0
 		var se *sql.Error
 		if errors.As(err, &se) && se.Line > 0 {
@@ -112,6 +112,26 @@ func (s *Shell) item(ctx context.Context, name string, line int, text string, co
 		}
 	}
 	return nil
+}
+
+// dotMissing adds to a statement's error that its first word is a command that
+// begins with a dot.
+func dotMissing(text string, err error) error {
+	word := strings.ToLower(strings.TrimRight(firstWord(text), ";"))
+	if err == nil || word == "" || !strings.Contains(err.Error(), "syntax error") {
+		return err
+	}
+	if slices.ContainsFunc(commands, func(c command) bool { return c.name == "."+word }) {
+		return fmt.Errorf("%w; the command begins with a dot, on a line of its own: .%s", err, word)
+	}
+	return err
+}
+
+func firstWord(text string) string {
+	if words := strings.Fields(text); len(words) > 0 {
+		return words[0]
+	}
+	return ""
 }
 
 // settle puts the place before an error, and reports it where the script is to

@@ -23,7 +23,8 @@ func (a *app) compareCommand() *cobra.Command {
 		Short: "A against B, task by task; each is a file, a run, last, last~1, last:git_branch=main, or COLUMN=VALUE",
 		Long: `compare sets two sides against each other, each task with itself (paired): the differences of mean and of pass^k (all of k
 tries pass) with intervals, p (how often chance alone does as much), a verdict, and the tasks that changed. last is the newest
-run, last~1 the one before it. passhat help terms explains the words.`,
+run, last~1 the one before it (a gate's baseline counts without the run it judges: its last is this last~1).
+passhat help terms explains the words.`,
 		Example: `  passhat compare last~1 last
   passhat compare last:git_branch=main trials.jsonl -k 3
   passhat compare effort=low effort=high -o compare.xlsx`,

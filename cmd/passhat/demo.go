@@ -73,6 +73,10 @@ func writeDemo(dir string) ([]string, error) {
 		return nil, fmt.Errorf("making the demo: %w", err)
 	}
 	if err := os.MkdirAll(logs, 0o777); err != nil {
+		var pe *os.PathError
+		if errors.As(err, &pe) {
+			err = fmt.Errorf("the folder %s can't be made: %w", pe.Path, pe.Err)
+		}
 		return nil, fmt.Errorf("making the demo: %w", err)
 	}
 	var paths []string

@@ -77,7 +77,7 @@ docs/gate.md has the rules, passhat help terms the words.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.gate(cmd, &g, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&g.baseline, "baseline", "", "a `FILE`, a run, last, last~1, last:COLUMN=VALUE or last-passing")
+	f.StringVar(&g.baseline, "baseline", "", "a `FILE`, a run, last (the newest but the new one), last~1 (the one before that), last:COLUMN=VALUE or last-passing")
 	f.StringVar(&g.config, "config", "", "the rules (default gate.yaml, where it is there)")
 	for _, s := range gateSettings {
 		short := ""
@@ -201,14 +201,18 @@ func (a *app) gate(cmd *cobra.Command, g *gateFlags, args []string) error {
 	req.Against = g.baseline
 	rep, err := a.judge(cmd.Context(), g, req, outputPaths(outs, own))
 	if err != nil {
-		return a.gateUnjudged(err, g, req, outs, own)
+		return a.gateUnjudged(a.blameStore(err), g, req, outs, own)
 	}
 	if err := a.writeGate(g, rep, outs, own); err != nil {
 		return err
 	}
 	if g.record {
 		path, err := reports.RecordGate(a.storeDir, rep)
-		if err != nil {
+		switch {
+		case err != nil && rep.Exit != 0: // the verdict's exit code is what CI goes by
+			fmt.Fprintln(a.stderr, oneLine("warning: the verdict was not recorded: "+err.Error()))
+			return &verdictError{rep.Exit}
+		case err != nil:
 			return err
 		}
 		a.say("recorded the verdict in %s", path)
@@ -298,6 +302,10 @@ func (g *gateFlags) outputs(a *app) (outs []reports.Output, own []ownOutput, err
 				form = reports.GateJSON
 			case ".md", ".markdown":
 				form = reports.GateMarkdown
+			}
+		} else if path != "-" {
+			if err := agree(form, path); err != nil {
+				return nil, nil, err
 			}
 		}
 		if isOwn(form) {

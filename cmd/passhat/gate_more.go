@@ -57,22 +57,23 @@ func (g *gateFlags) printPlain(a *app, res *reports.Result, d *data) error {
 }
 
 func (a *app) gateInitCommand() *cobra.Command {
-	var path string
+	var path, where string
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "write a gate.yaml from history, each number with its derivation",
 		Args:  maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.gateInit(cmd.Context(), path, force)
+			return a.gateInit(cmd.Context(), path, where, force)
 		},
 	}
 	cmd.Flags().StringVarP(&path, "out", "o", gateFile, "the `FILE` to write; - is stdout")
+	cmd.Flags().StringVar(&where, "where", "", "only trials that meet this SQL `CONDITION`, such as \"suite = 'checkout'\"")
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite it")
 	return cmd
 }
 
-func (a *app) gateInit(ctx context.Context, path string, force bool) error {
+func (a *app) gateInit(ctx context.Context, path, where string, force bool) error {
 	if _, err := os.Stat(path); err == nil && !force && path != "-" {
 		return usagef("gate init: %s is there already; --force overwrites it, -o names another file", path)
 	}
@@ -84,7 +85,13 @@ func (a *app) gateInit(ctx context.Context, path string, force bool) error {
 	if d.empty {
 		return a.errEmpty("take a gate's numbers from")
 	}
-	text, err := reports.InitGate(ctx, d.session, reports.GateRequest{Request: reports.Request{Version: version()}})
+	req := reports.GateRequest{Request: reports.Request{Version: version()}}
+	if where != "" {
+		if err := req.Set("where", where); err != nil {
+			return err
+		}
+	}
+	text, err := reports.InitGate(ctx, d.session, req)
 	if err != nil {
 		return err
 	}

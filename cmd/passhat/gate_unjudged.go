@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -31,6 +32,19 @@ func (a *app) gateUnjudged(err error, g *gateFlags, req reports.GateRequest, out
 	return end
 }
 
+// blameStore adds to a lack of evidence that the store is not there, which is
+// then what it comes from.
+func (a *app) blameStore(err error) error {
+	var none *reports.EvidenceError
+	if !errors.As(err, &none) {
+		return err
+	}
+	if a.wantStore("") != nil {
+		return &reports.EvidenceError{Message: none.Message + "; there is no store " + a.storeDir + a.nearStore()}
+	}
+	return err
+}
+
 // gateError ends a gate that had nothing to judge by with the exit code of an
 // inconclusive one.
 func (a *app) gateError(err error, cfg reports.GateConfig) error {
@@ -40,7 +54,8 @@ func (a *app) gateError(err error, cfg reports.GateConfig) error {
 	}
 	switch inconclusiveAs(cfg) {
 	case "pass":
-		a.say("warning: not enough evidence, and taken for a pass: %s", none.Message)
+		// Said under --quiet too: a gate that never judges must not look like one that does.
+		fmt.Fprintf(a.stderr, "warning: not enough evidence, and taken for a pass: %s\n", oneLine(none.Message))
 		return nil
 	case "fail":
 		return &evidenceError{none.Message, exitFailed}

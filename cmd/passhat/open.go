@@ -90,6 +90,9 @@ func (d *data) close() error {
 
 // errEmpty says what to do about a store without trials.
 func (a *app) errEmpty(what string) error {
+	if err := a.wantStore(what); err != nil {
+		return err
+	}
 	return fmt.Errorf("the store %s has no trials to %s: ingest a log first (passhat ingest FILE), name another store by --store, or name a log behind the command", a.storeDir, what)
 }
 

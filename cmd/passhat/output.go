@@ -33,6 +33,7 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "in csv put a ' before text that a spreadsheet would run as a formula")
 	f.BoolVar(&o.all, "all-columns", false, "in table show the columns too that the terminal leaves out")
 	f.IntVar(&o.limit, "limit", -1, "rows of a section that the form table shows, 0 for all (default 200 on a terminal, else all)")
+	f.Lookup("limit").DefValue = "0" // what -1 stands for is in the words
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(reports.Forms(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -66,10 +67,22 @@ func (o *outputFlags) outputs(a *app) ([]reports.Output, error) {
 			if out.Form, err = reports.FormOf(path); err != nil {
 				return nil, err
 			}
+		} else if err := agree(form, path); err != nil {
+			return nil, err
 		}
 		outs = append(outs, out)
 	}
 	return outs, nil
+}
+
+// agree refuses a file whose suffix names another form than --output does. Any
+// text may be in a .txt, and a suffix that is no form's says nothing.
+func agree(form, path string) error {
+	by, err := reports.FormOf(path)
+	if err != nil || by == form || by == "table" && !reports.Binary(form) {
+		return nil
+	}
+	return usagef("-o %s is a file of the form %s, but --output says %s: leave --output out, or give the file another suffix", path, by, form)
 }
 
 // keepInputs refuses outputs that would overwrite what is read: the named logs

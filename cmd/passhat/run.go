@@ -41,15 +41,15 @@ output_tokens, turns, tool_calls, error and other columns. A line that begins li
 1 MiB, leaves its trial ungraded (without a verdict), and an error without passed is a failure.
 
 The same command again goes on where the last one stopped: what is in LOG is done, failures too. Tasks may be added to the
-FILE and -k raised, and only what is new is run. A task that a stopped run never came to stands in LOG as one ungraded trial,
-error_type infra, so that no figure is silently made of the other tasks; its first trial takes that one's place.
+FILE and -k raised, and only what is new is run. A task that a stopped run never came to is not in LOG: it is named at the end,
+and no report counts it until the same command has run it.
 
 Kept out of LOG and of --logs: values of variables whose names say that they are secret (…KEY, …TOKEN, …SECRET, …PASSWORD,
 …AUTH, …DSN and the like, from 8 letters on; [$NAME] stands for them), texts in the form of known keys and tokens, passwords in
 addresses ([secret]), and fields of the report and of --set whose names say that they are secret. The command line is kept as a hash only.
 
-Exit codes: 0 all trials are done, passed or not; 2 wrong command line; 4 stopped at --max-cost-usd, or the log or store can't be
-written; 130 interrupted. What was done is in LOG in every case.`,
+Exit codes: 0 all trials are done, passed or not; 2 wrong command line, also a LOG that can't be opened; 4 stopped at --max-cost-usd, or the
+log or store can't be written; 130 interrupted. What was done is in LOG in every case.`,
 		Example: `  passhat run --tasks tasks.jsonl -k 8 -o trials.jsonl --set model=small-1 -- ./agent {prompt}
   passhat run --tasks tasks.jsonl -k 3 --n high_risk_write=10 --jobs 4 --max-cost-usd 20 -o trials.jsonl -- python3 {dir}/agent.py`,
 		RunE: func(cmd *cobra.Command, args []string) error {

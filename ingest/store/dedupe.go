@@ -202,7 +202,7 @@ func (b *Batch) conflict(ctx context.Context, found []identity, older []olderFil
 	if t.TrialUID != "" {
 		name = fmt.Sprintf("trial_uid %q", t.TrialUID)
 	}
-	return fmt.Errorf("%w: suite %q run %q %s failed at %s and passed at %s%s; drop one of the sources or give one a run of its own",
+	return fmt.Errorf("%w: suite %q run %q %s failed at %s and passed at %s%s; drop one of the two or give one a run of its own",
 		ErrConflict, t.Suite, t.RunID, name, place(failed), place(passed), more)
 }
 

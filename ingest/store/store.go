@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -106,10 +107,24 @@ func (s *Store) checkDir() error {
 		}
 	}
 	if foreign != "" {
+		if inside := storesIn(s.dir, entries); len(inside) > 0 {
+			return fmt.Errorf("open store %s: %w: it is a folder that holds stores; name one of them: %s", s.dir, ErrNotStore, strings.Join(inside, ", "))
+		}
 		return fmt.Errorf("open store %s: %w: it holds %q and no %s folder; name an empty or new directory",
 			s.dir, ErrNotStore, foreign, dirRecords)
 	}
 	return nil
+}
+
+// storesIn lists a few of the entries of a folder that are stores.
+func storesIn(dir string, entries []fs.DirEntry) (stores []string) {
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(filepath.Join(path, dirRecords)); err == nil && info.IsDir() && len(stores) < 3 {
+			stores = append(stores, path)
+		}
+	}
+	return stores
 }
 
 // prepare makes the directories a writer needs.
@@ -119,17 +134,25 @@ func (s *Store) prepare() error {
 	}
 	for _, d := range []string{dirRecords, dirTrials, dirTaskRuns, dirLabels, dirPrices, dirRejects, dirRows, dirStaging} {
 		if err := os.MkdirAll(s.path(d), 0o777); err != nil {
-			return fmt.Errorf("make store %s: %w", s.dir, plain(err))
+			return s.cannotWrite(err)
 		}
 	}
 	for _, f := range []string{fileCommitLock, fileLease} {
 		h, err := os.OpenFile(s.path(f), os.O_CREATE|os.O_RDWR, 0o666)
 		if err != nil {
-			return fmt.Errorf("make store %s: %w", s.dir, plain(err))
+			return s.cannotWrite(err)
 		}
 		h.Close()
 	}
 	return nil
+}
+
+// cannotWrite says why the directories of a writer could not be made.
+func (s *Store) cannotWrite(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("store %s: it can only be read here, not written: %w", s.dir, plain(err))
+	}
+	return fmt.Errorf("make store %s: %w", s.dir, plain(err))
 }
 
 // plain takes the system call's name and the path out of an error; messages
