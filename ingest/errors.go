@@ -45,6 +45,9 @@ func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *Syn
 		raw = raw[:RawLimit]
 	}
 	reason, _ = withoutTokens(reason)
+	if underSecret(path) {
+		raw, cut = []byte(leftOut), false
+	}
 	return &SyntaxError{Source: in.Name, Line: line, Path: path, Reason: reason, Raw: withoutSecrets(raw), Cut: cut}
 }
 

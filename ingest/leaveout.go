@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"strings"
 )
 
 // secretPart are the parts of a key that make it one of a secret, beside the keys
@@ -49,6 +50,16 @@ func withoutSecrets(raw []byte) []byte {
 	out = append(out, raw[from:]...)
 	text, _ := withoutTokens(string(out))
 	return []byte(text)
+}
+
+// underSecret reports whether a path leads through a key that can hold secrets.
+func underSecret(path string) bool {
+	for _, key := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]\"':", r) }) {
+		if neverStored(normalName(key)) || secretPart.MatchString(key) {
+			return true
+		}
+	}
+	return false
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

@@ -33,6 +33,18 @@ func TestWithoutSecrets(t *testing.T) {
 	}
 }
 
+// The text of a value that stands under such a key is not kept at all.
+func TestRejectUnderSecret(t *testing.T) {
+	for path, want := range map[string]string{
+		"eval.aws_secret_access_key": leftOut, "eval.headers": leftOut, `runs[2].llm_args["x"]`: leftOut,
+		"eval.head": "PLANT", "tokens[1]": "PLANT", "": "PLANT",
+	} {
+		if got := string(NewSyntaxError(&Input{}, 0, path, "an object is wanted", []byte("PLANT")).Raw); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // FuzzWithoutSecrets plants a word under a key and looks for it.
 func FuzzWithoutSecrets(f *testing.F) {
 	f.Add(`{"a":"`, `","b":[{"c":1`, true)
