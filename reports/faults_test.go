@@ -234,7 +234,7 @@ func TestWeeklyWeeks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(res.Head[0], "there are no runs in 2027-W08, the last full week; shown is 2026-W44") {
+	if !strings.Contains(res.Head[0], "there are no runs in 2027-W08, the last full week; shown is 2026-W44 (26 Oct to 1 Nov 2026), the last week before it that has runs") {
 		t.Error(res.Head)
 	}
 	for _, bad := range []string{"week=2026-W54", "week=soon", "pool=trial"} {

@@ -122,6 +122,7 @@ type tableColumn struct {
 	decimals int      // of a Float
 	width    int      // in terminal cells
 	heading  []string // one element a line
+	varies   bool     // rows differ in it
 }
 
 func writeTableSection(w *bufio.Writer, sec *Section, opts WriteOptions) error {
@@ -198,7 +199,13 @@ func layTable(sec *Section, rows [][]any, opts WriteOptions) *tableLayout {
 // measure finds decimals, heading and natural width of a column.
 func (c *tableColumn) measure(rows [][]any, opts WriteOptions) {
 	c.setDecimals(rows, opts)
-	for _, row := range rows {
+	first := ""
+	for i, row := range rows {
+		if text := c.cell(row); i == 0 {
+			first = text
+		} else if text != first {
+			c.varies = true
+		}
 		for _, line := range c.lines(row) {
 			c.width = max(c.width, cells.StringWidth(line))
 		}

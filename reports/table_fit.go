@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bufio"
+	"slices"
 	"strings"
 )
 
@@ -31,8 +32,17 @@ func fitTable(cols []*tableColumn, width int) [][]*tableColumn {
 	keys := keyColumns(cols, width)
 	room := width - blockWidth(keys)
 	var blocks [][]*tableColumn
-	block, used := keys, 0
-	for _, c := range cols[len(keys):] {
+	block, used, rest := keys, 0, []*tableColumn{}
+	if first := leading(cols, keys, width); first != nil {
+		blocks, rest = append(blocks, first), cols[len(first):]
+	} else {
+		for _, c := range cols {
+			if !slices.Contains(keys, c) {
+				rest = append(rest, c)
+			}
+		}
+	}
+	for _, c := range rest {
 		need := c.width + len(columnGap)
 		if used+need > room && len(block) > len(keys) {
 			blocks = append(blocks, block)
@@ -56,13 +66,18 @@ func blockWidth(cols []*tableColumn) int {
 }
 
 // narrow takes width from the widest text column, one cell at a time, until
-// the table fits or every text column is at its least.
+// the table fits or every text column is at its least. What a run is called is cut
+// last: it is what one types next.
 func narrow(cols []*tableColumn, width int) {
 	over := blockWidth(cols) - width
 	for ; over > 0; over-- {
 		var widest *tableColumn
 		for _, c := range cols {
-			if c.Kind.elastic() && c.width > tableTextMin && (widest == nil || c.width > widest.width) {
+			if !c.Kind.elastic() || c.width <= tableTextMin {
+				continue
+			}
+			run := c.Name == "run_id"
+			if widest == nil || run == (widest.Name == "run_id") && c.width > widest.width || !run && widest.Name == "run_id" {
 				widest = c
 			}
 		}
@@ -73,18 +88,49 @@ func narrow(cols []*tableColumn, width int) {
 	}
 }
 
-// keyColumns are the leading columns up to the first measured number (a
-// Float): they say what a row is, so each block repeats them, as far as they
-// leave half of the width.
-func keyColumns(cols []*tableColumn, width int) []*tableColumn {
-	n := 0
-	for n < len(cols)-1 && cols[n].Kind != Float && blockWidth(cols[:n+1]) <= width/2 {
-		if cols[n].Kind == Int && n > 0 && cols[n].Name != "k" {
-			break
-		}
+// leading are the first columns, as many as fit, nil where not all keys are among them.
+func leading(cols, keys []*tableColumn, width int) []*tableColumn {
+	n := 1
+	for n < len(cols)-1 && blockWidth(cols[:n+1]) <= width {
 		n++
 	}
+	for _, c := range keys {
+		if !slices.Contains(cols[:n], c) {
+			return nil
+		}
+	}
 	return cols[:n]
+}
+
+// keyColumns are the leading columns up to the first measured number (a
+// Float): they say what a row is, so each block repeats them. Where all of them would
+// take more than half of the width, those that tell rows apart are repeated, their
+// texts narrowed where they must be.
+func keyColumns(cols []*tableColumn, width int) []*tableColumn {
+	n := 0
+	for n < len(cols)-1 && cols[n].Kind != Float && (cols[n].Kind != Int || n == 0 || cols[n].Name == "k") {
+		n++
+	}
+	if n == 0 || blockWidth(cols[:n]) <= width/2 {
+		return cols[:n]
+	}
+	var keys []*tableColumn
+	for _, c := range cols[:n] {
+		if c.varies {
+			keys = append(keys, c)
+		}
+	}
+	if len(keys) == 0 {
+		keys = cols[:1:1]
+	}
+	narrow(keys, width/2)
+	for len(keys) > 1 && blockWidth(keys) > width*2/3 {
+		keys = keys[:len(keys)-1]
+	}
+	if blockWidth(keys) > width*2/3 {
+		return nil
+	}
+	return keys
 }
 
 func (l *tableLayout) write(w *bufio.Writer, rows [][]any) error {

@@ -60,6 +60,24 @@ name   hat_k
 ────  ──────
 a     1.0000
 `},
+		{"blocks repeat what tells rows apart", 22, []reports.Column{{Name: "suite"}, {Name: "effort"}, {Name: "k", Kind: reports.Int}, rate, rate},
+			[][]any{{"support", "low", int64(1), 0.5, 0.25}, {"support", "low", int64(3), 0.4, 0.15}}, `
+suite    effort  k
+───────  ──────  ─
+support  low     1
+support  low     3
+
+    pass_   pass_
+k   hat_k   hat_k
+─  ──────  ──────
+1  0.5000  0.2500
+3  0.4000  0.1500
+`},
+		{"a run's name is cut last", 40, []reports.Column{{Name: "run_id"}, {Name: "configuration"}}, [][]any{{"nightly-2026-11-09", "example-large-2, desk-agent"}}, `
+run_id              configuration
+──────────────────  ────────────────────
+nightly-2026-11-09  example-large-2, de…
+`},
 		{"no rows", 0, []reports.Column{name, rate}, nil, `
 name  pass_hat_k
 ────  ──────────

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+
 	"passhat/ingest/store"
 )
 
@@ -15,18 +18,6 @@ import (
 
 // unruled says that a row of task_runs has ungraded trials alone, judged by no rule.
 const unruled = "pass_rule IS NULL AND ungraded > 0 AND ungraded = n"
-
-// splitBatches are the batches of which the roll-up can hold rows to be folded.
-func (s *Session) splitBatches() map[string]bool {
-	out := map[string]bool{}
-	for i := range s.have.records {
-		r := &s.have.records[i]
-		if r.TaskRuns != nil && (r.Unruled == nil || *r.Unruled > 0 && r.Ruled) {
-			out[r.Batch] = true
-		}
-	}
-	return out
-}
 
 // splitLive says whether counts made from the trials of runs can hold rows to be folded.
 // Such a run may have its rule in one batch and the trials without a verdict in another.
@@ -41,11 +32,18 @@ func (s *Session) splitLive(runs map[store.RunKey]bool) bool {
 	return bare && ruled
 }
 
-// splitFiles parts files of roll-ups by whether they can hold rows to be folded.
+// splitFiles parts files of roll-ups by whether they can hold rows to be folded, as the
+// records of their batches say, or the footers where a record is of older times.
 func (s *Session) splitFiles(files []store.File) (plain, split []store.File) {
-	batches := s.splitBatches()
+	held, unknown := map[string]bool{}, map[string]bool{}
+	for i := range s.have.records {
+		r := &s.have.records[i]
+		held[r.Batch] = r.Unruled != nil && *r.Unruled > 0 && r.Ruled
+		unknown[r.Batch] = r.TaskRuns != nil && r.Unruled == nil
+	}
 	for _, f := range files {
-		if slices.ContainsFunc(f.Batches, func(b string) bool { return batches[b] }) {
+		if slices.ContainsFunc(f.Batches, func(b string) bool { return held[b] }) ||
+			slices.ContainsFunc(f.Batches, func(b string) bool { return unknown[b] }) && !allGraded(f.Path) {
 			split = append(split, f)
 		} else {
 			plain = append(plain, f)
@@ -54,14 +52,41 @@ func (s *Session) splitFiles(files []store.File) (plain, split []store.File) {
 	return plain, split
 }
 
+// allGraded says whether the footer of a roll-up shows that no trial lacks a verdict.
+func allGraded(path string) (graded bool) {
+	defer func() {
+		if recover() != nil { // of a footer that makes no sense
+			graded = false
+		}
+	}()
+	in, err := file.OpenParquetFile(path, false)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	at := in.MetaData().Schema.ColumnIndexByName("ungraded")
+	if at < 0 {
+		return false
+	}
+	for g := range in.NumRowGroups() {
+		chunk, err := in.MetaData().RowGroup(g).ColumnChunk(at)
+		if err != nil {
+			return false
+		}
+		st, err := chunk.Statistics()
+		if counts, ok := st.(*metadata.Int64Statistics); err != nil || !ok || !counts.HasMinMax() || counts.Max() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // foldSomeSQL folds the rows of rolled, a query that is cheap to repeat: tasks without
 // rows to be folded go by the fold.
 func foldSomeSQL(rolled string) string {
-	const of = `EXISTS (SELECT 1 FROM bare AS b
-	WHERE b.suite IS NOT DISTINCT FROM t.suite AND b.run_id IS NOT DISTINCT FROM t.run_id AND b.task_id IS NOT DISTINCT FROM t.task_id)`
-	found := strings.Replace(of, "FROM bare", "FROM (SELECT DISTINCT suite, run_id, task_id FROM ("+rolled+") WHERE "+unruled+")", 1)
-	return "SELECT * FROM (" + rolled + ") AS t WHERE NOT " + found + "\nUNION ALL\n" +
-		foldSQL("SELECT * FROM ("+rolled+") AS t WHERE "+found)
+	of := " JOIN (SELECT DISTINCT suite, run_id, task_id FROM (" + rolled + ") WHERE " + unruled + `) AS b
+	ON b.suite IS NOT DISTINCT FROM t.suite AND b.run_id IS NOT DISTINCT FROM t.run_id AND b.task_id IS NOT DISTINCT FROM t.task_id`
+	return "SELECT t.* FROM (" + rolled + ") AS t ANTI" + of + "\nUNION ALL\n" + foldSQL("SELECT t.* FROM ("+rolled+") AS t SEMI"+of)
 }
 
 // foldSQL folds the rows of rolled, which has the columns of task_runs.
