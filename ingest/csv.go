@@ -264,11 +264,7 @@ func (r *csvReader) row() error {
 	}
 	rejects := len(r.m.Rejects)
 	r.m.Row(r.shape, r.vals, int64(r.s.recLine), "", r.s.raw)
-	if r.s.secret != "" {
-		for _, e := range r.m.Rejects[rejects:] {
-			e.Raw, e.Cut = r.s.kept(nil), false
-		}
-	}
+	r.s.hide(r.m.Rejects[rejects:])
 	return nil
 }
 

@@ -56,6 +56,16 @@ func (s *csvScanner) kept(raw []byte) []byte {
 	return []byte("(left out: the table has the column " + s.secret + ")")
 }
 
+// hide takes the text out of rejects of whole records.
+func (s *csvScanner) hide(rejects []*SyntaxError) {
+	if s.secret == "" {
+		return
+	}
+	for _, e := range rejects {
+		e.Raw, e.Cut = s.kept(nil), false
+	}
+}
+
 // csvError is a record that could not be split; the scanner stands behind its
 // first line, and goes on from there.
 type csvError struct {

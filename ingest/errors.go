@@ -44,7 +44,7 @@ func NewSyntaxError(in *Input, line int64, path, reason string, raw []byte) *Syn
 	if cut {
 		raw = raw[:RawLimit]
 	}
-	reason, _ = withoutTokens(reason)
+	reason = string(withoutSecrets([]byte(reason)))
 	if underSecret(path) {
 		raw, cut = []byte(leftOut), false
 	}

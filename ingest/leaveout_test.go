@@ -45,6 +45,14 @@ func TestRejectUnderSecret(t *testing.T) {
 	}
 }
 
+// A reason that quotes what was found is kept without secrets as well.
+func TestReasonWithoutSecrets(t *testing.T) {
+	e := NewSyntaxError(&Input{}, 2, "", `found "{\"client_secret\":\"PLANT\",\"promptIdx\"…", a result row {…} is wanted`, nil)
+	if want := `found "{\"client_secret\":\"(left out)\",\"promptIdx\"…", a result row {…} is wanted`; e.Reason != want {
+		t.Errorf("%s, want %s", e.Reason, want)
+	}
+}
+
 // FuzzWithoutSecrets plants a word under a key and looks for it.
 func FuzzWithoutSecrets(f *testing.F) {
 	f.Add(`{"a":"`, `","b":[{"c":1`, true)

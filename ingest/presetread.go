@@ -206,16 +206,19 @@ func (r *presetReader) table() error {
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &bad):
-			r.m.reject(int64(bad.line), "", bad.reason, bad.raw)
+			r.m.reject(int64(bad.line), "", bad.reason, s.kept(bad.raw))
 		case err != nil:
 			return err
 		case len(cells) != len(names):
-			r.m.reject(int64(s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(names)), s.raw)
+			r.m.reject(int64(s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(names)), s.kept(s.raw))
 		default:
 			for i, cell := range cells {
 				fields[i].val = csvValue(cell)
 			}
-			if err := r.row(fields, int64(s.recLine), "", s.raw); err != nil {
+			rejects := len(r.m.Rejects)
+			err := r.row(fields, int64(s.recLine), "", s.raw)
+			s.hide(r.m.Rejects[min(rejects, len(r.m.Rejects)):])
+			if err != nil {
 				return err
 			}
 		}

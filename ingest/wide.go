@@ -142,11 +142,7 @@ func streamWide(ctx context.Context, in *Input, opt *Options, yield func(*store.
 		default:
 			rejects := len(r.m.Rejects)
 			r.row(cells, int64(s.recLine), s.raw)
-			if s.secret != "" {
-				for _, e := range r.m.Rejects[rejects:] {
-					e.Raw, e.Cut = s.kept(nil), false
-				}
-			}
+			s.hide(r.m.Rejects[rejects:])
 		}
 		if !r.m.Drain(yield) {
 			return errStopped
