@@ -13,9 +13,10 @@ import (
 // moved.
 func TestRejectsOfTableWithSecrets(t *testing.T) {
 	for name, text := range map[string]string{
-		"moved.csv": "task_id,passed,api_key\na,true,PLANT\na,true,1,PLANT\na,maybe,PLANT\na,\"tr\"ue,PLANT\n",
-		"wide.csv":  "task_id,t1,t2,db_password\na,pass,fail,PLANT\nb,pass,fail,x,PLANT\nc,pass,maybe,PLANT\n",
-		"tab.tsv":   "task_id\tpassed\tAuthorization\na\ttrue\tPLANT\nb\ttrue\tx\tPLANT\n",
+		"moved.csv":     "task_id,passed,api_key\na,true,PLANT\na,true,1,PLANT\na,maybe,PLANT\na,\"tr\"ue,PLANT\n",
+		"wide.csv":      "task_id,t1,t2,db_password\na,pass,fail,PLANT\nb,pass,fail,x,PLANT\nc,pass,maybe,PLANT\n",
+		"tab.tsv":       "task_id\tpassed\tAuthorization\na\ttrue\tPLANT\nb\ttrue\tx\tPLANT\n",
+		"promptfoo.csv": "question,[openai:gpt-4o] {{question}},Status,Score,client_secret\nq,a,PASS,1,PLANT\nr,a,PLANT\nt,a,b,c,d,PLANT\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), name)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -94,16 +92,16 @@ func (r *promptfooReader) csv() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.in.Name, err)
 	}
+	names := make([]string, len(fields))
+	for i, cell := range fields {
+		names[i] = string(cell)
+	}
+	s.keepSecrets(names)
 	h, ok := parsePFHeader(fields)
 	if !ok {
 		return fmt.Errorf("%s: line 1: wanted promptfoo's header: vars, then [PROVIDER] PROMPT, Status, Score for each column", r.in.Name)
 	}
 	s.columns = h.width
-	names := make([]string, 0, len(h.vars))
-	for _, at := range slices.Sorted(maps.Keys(h.vars)) {
-		names = append(names, h.vars[at])
-	}
-	s.keepSecrets(names)
 	r.in.Note("promptfoo's CSV has no eval id, repeats, cache, time, cost or tokens: export the eval as JSON where you can")
 	for test := int64(0); ; test++ {
 		if err := r.ctx.Err(); err != nil {
