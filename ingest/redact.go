@@ -145,18 +145,19 @@ func privateKey(s string, i, end int) (from, to int) {
 }
 
 // tokenShape is how a kind of token looks: its beginning, and how long what
-// follows is. plain: letters and digits only; upper: capitals and digits only.
+// follows is. plain: letters and digits only; upper: capitals and digits only; others
+// hold a digit, but short ones may be without (of 20 random characters 1 in 30).
 type tokenShape struct {
-	prefix       string
-	least, most  int
-	plain, upper bool
+	prefix              string
+	least, most         int
+	plain, upper, short bool
 }
 
 var tokenShapes = []tokenShape{
 	{prefix: "sk-proj-", least: 20}, {prefix: "sk-ant-", least: 20}, {prefix: "sk-or-", least: 20}, {prefix: "sk-svcacct-", least: 20}, {prefix: "sk-admin-", least: 20},
 	{prefix: "sk_live_", least: 16, plain: true}, {prefix: "sk_test_", least: 16, plain: true}, {prefix: "rk_live_", least: 16, plain: true},
 	{prefix: "ghp_", least: 30, plain: true}, {prefix: "gho_", least: 30, plain: true}, {prefix: "ghu_", least: 30, plain: true}, {prefix: "ghs_", least: 30, plain: true}, {prefix: "ghr_", least: 30, plain: true},
-	{prefix: "github_pat_", least: 22}, {prefix: "glpat-", least: 20},
+	{prefix: "github_pat_", least: 22, short: true}, {prefix: "glpat-", least: 20, short: true},
 	{prefix: "xoxb-", least: 20}, {prefix: "xoxa-", least: 20}, {prefix: "xoxp-", least: 20}, {prefix: "xoxr-", least: 20}, {prefix: "xoxs-", least: 20}, {prefix: "xapp-", least: 20},
 	{prefix: "hf_", least: 30, most: 40, plain: true}, {prefix: "npm_", least: 36, most: 36, plain: true}, {prefix: "pypi-AgE", least: 50}, {prefix: "gsk_", least: 40, plain: true}, {prefix: "r8_", least: 37, most: 37, plain: true},
 	{prefix: "AKIA", least: 16, most: 16, upper: true}, {prefix: "ASIA", least: 16, most: 16, upper: true}, {prefix: "AIza", least: 35, most: 35},
@@ -176,7 +177,7 @@ func knownToken(run string) bool {
 		if shape.plain && strings.ContainsAny(rest, "_-") || shape.upper && strings.ToUpper(rest) != rest || shape.upper && strings.ContainsAny(rest, "_-") {
 			continue
 		}
-		return shape.plain || shape.upper || hasDigit(rest)
+		return shape.plain || shape.upper || shape.short || hasDigit(rest)
 	}
 	return strings.HasPrefix(run, "sk-") && randomPiece(run[len("sk-"):])
 }

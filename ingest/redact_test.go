@@ -18,6 +18,7 @@ func TestTokensAreRedacted(t *testing.T) {
 		{"OPENAI_API_KEY=sk-proj-ab_cd-" + b32, "OPENAI_API_KEY=[redacted]"},
 		{"(sk-ant-api03-" + b32 + ")", "([redacted])"},
 		{"ghp_" + b32 + " and github_pat_11AA_" + b32, "[redacted] and [redacted]"},
+		{"glpat-abcdefghijklmnopqrst, glpat-short", "[redacted], glpat-short"}, // no digit
 		{"AKIAQ3EXAMPLE7KEY2ZZ.", "[redacted]."},
 		{"xoxb-1234567890-" + b32, "[redacted]"},
 		{"AIza" + b32 + "abc", "[redacted]"},
