@@ -63,6 +63,7 @@ func (b *bench) yearsLines(ctx context.Context, dir string, y years, emit func(i
 		return err
 	}
 	rounds := min(b.rounds, 3)
+	var errs []error // a line that can't be measured takes no other with it
 	for _, c := range []struct {
 		words  string
 		target float64
@@ -81,12 +82,13 @@ func (b *bench) yearsLines(ctx context.Context, dir string, y years, emit func(i
 			}
 			args := append([]string{dir, "passk", "k=1,3", "runs=all", "memory=" + memory}, words...)
 			if err := inTurns(ctx, rounds, &line, args, func() error { return groupBy(ctx, every) }); err != nil {
-				return err
+				errs = append(errs, fmt.Errorf("%s: %w", line.work, err))
+				continue
 			}
 			emit(line)
 		}
 	}
-	return b.weeklyLine(ctx, dir, y, rounds, emit)
+	return errors.Join(append(errs, b.weeklyLine(ctx, dir, y, rounds, emit))...)
 }
 
 // weeklyLine measures the weekly report of the last 12 weeks.
