@@ -299,7 +299,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 // Note keeps a sentence that the user should read about this source; the same
 // sentence counts once. It may be called from Read only.
 func (in *Input) Note(format string, args ...any) {
-	s := fmt.Sprintf(format, args...)
+	s := string(withoutSecrets([]byte(fmt.Sprintf(format, args...)))) // it may quote the log
 	if len(in.notes) < maxNotes && !slices.Contains(in.notes, s) {
 		in.notes = append(in.notes, s)
 	}

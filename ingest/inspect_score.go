@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -153,7 +152,11 @@ func (l *inspectLog) score(t *store.Trial, row *inspectRow, extra *jsonObject) (
 	case valueInfinite:
 		l.tally.infinite++
 	case valueUnread:
-		count(&l.tally.noValue, fmt.Sprintf("%s = %s", name, quoteShort(v.Text)))
+		shown := quoteShort(v.Text)
+		if neverStored(normalName(name)) {
+			shown = leftOut
+		}
+		count(&l.tally.noValue, name+" = "+shown)
 	}
 	return ""
 }

@@ -53,6 +53,15 @@ func TestReasonWithoutSecrets(t *testing.T) {
 	}
 }
 
+// What a format says of a log is kept without secrets as well.
+func TestNoteWithoutSecrets(t *testing.T) {
+	var in Input
+	in.Note("found %s and glpat-abcdefghijklmnopqrst", `{"headers":{"x":"PLANT"}}`)
+	if want := `found {"headers":"(left out)"} and [redacted]`; len(in.notes) != 1 || in.notes[0] != want {
+		t.Errorf("%q, want %q", in.notes, want)
+	}
+}
+
 // FuzzWithoutSecrets plants a word under a key and looks for it.
 func FuzzWithoutSecrets(f *testing.F) {
 	f.Add(`{"a":"`, `","b":[{"c":1`, true)
