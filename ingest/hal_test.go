@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,33 @@ func TestHALRepeats(t *testing.T) {
 	apart.one(ingest.Options{FolderAs: "run"}, again)
 	if r := storedRows(t, apart.st)[0]; r["run_id"] != "deskbench_planner_rep3_1793009999" {
 		t.Errorf("--folder-as run: run %v", r["run_id"])
+	}
+}
+
+// A task that is called like the key of a secret is one, but what it holds may be a
+// secret and is not kept.
+func TestHALTaskNamedLikeSecret(t *testing.T) {
+	text, err := os.ReadFile(formatsDir + "/hal/sample-repeat_UPLOAD.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t)
+	planted := strings.Replace(string(text), `"raw_eval_results": {`, `"raw_eval_results": {"headers": {"reward": 1, "x": "PLANT"}, "cookies": "ERROR PLANT",`, 1)
+	if planted == string(text) {
+		t.Fatal("the sample has another form")
+	}
+	d.one(ingest.Options{}, d.write("planted_UPLOAD.json", planted))
+	found := 0
+	for _, r := range storedRows(t, d.st) {
+		if id := r["task_id"]; id == "headers" || id == "cookies" {
+			found++
+		}
+		if all := fmt.Sprint(r); strings.Contains(all, "PLANT") {
+			t.Error(all)
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of the 2 tasks were stored", found)
 	}
 }
 
