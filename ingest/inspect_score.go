@@ -140,9 +140,14 @@ func (l *inspectLog) score(t *store.Trial, row *inspectRow, extra *jsonObject) (
 		}
 		v = v.get(key)
 	}
-	extra.keep("answer", s.whole.get("answer"))
-	if v.Kind == String {
-		extra.text("grade", v.words())
+	// What stands under a name like cookie is no grade to be read but a secret; that it
+	// passed, if it is one of the values that say so, is none.
+	secret := neverStored(normalName(s.name)) || neverStored(normalName(key))
+	if !secret {
+		extra.keep("answer", s.whole.get("answer"))
+		if v.Kind == String {
+			extra.text("grade", v.words())
+		}
 	}
 	x, kind := valueToFloat(v)
 	switch kind {
@@ -153,7 +158,7 @@ func (l *inspectLog) score(t *store.Trial, row *inspectRow, extra *jsonObject) (
 		l.tally.infinite++
 	case valueUnread:
 		shown := quoteShort(v.Text)
-		if neverStored(normalName(name)) {
+		if secret {
 			shown = leftOut
 		}
 		count(&l.tally.noValue, name+" = "+shown)
@@ -309,20 +314,21 @@ func textToFloat(v Value) (float64, int) {
 // no number stays as it is.
 func (l *inspectLog) scoresJSON(all []inspectScore) string {
 	var o jsonObject
-	add := func(name string, v Value) {
+	add := func(name string, v Value, secret bool) {
 		if x, kind := valueToFloat(v); kind == valueRead {
 			o.num(name, store.Some(x))
-		} else if kind == valueUnread && len(v.Text) <= 1<<10 {
+		} else if kind == valueUnread && len(v.Text) <= 1<<10 && !secret {
 			o.keep(name, v)
 		}
 	}
 	for _, s := range all {
+		secret := neverStored(normalName(s.name))
 		if s.value.Kind != Object {
-			add(s.name, s.value)
+			add(s.name, s.value, secret)
 			continue
 		}
 		s.value.eachMember(func(key string, v Value) bool {
-			add(joinScore(s.name, key), v)
+			add(joinScore(s.name, key), v, secret || neverStored(normalName(key)))
 			return len(o.keys) < 500
 		})
 	}

@@ -286,6 +286,24 @@ func TestInspectSecrets(t *testing.T) {
 	}
 }
 
+// What stands in a score that is itself named like a secret may be one; whether it
+// says that the trial passed is none.
+func TestInspectScoreNamedLikeSecret(t *testing.T) {
+	for scores, passed := range map[string]any{
+		// Its name is between the first quotes.
+		`{"cookie":"PLANT"}`: nil, `{"cookie":{"value":"PLANT","answer":"PLANT"}}`: nil, `{"cookie":{"value":"C","answer":"PLANT"}}`: true,
+		`{"headers":{"value":{"x":"PLANT","y":1},"answer":"PLANT"}}`: nil, `{"headers":{"value":{"x":"PLANT"}}}`: nil, `{"fine":{"value":{"api_key":"PLANT"},"answer":"PLANT"}}`: nil,
+	} {
+		sum, rows, err := inspectRead(t, ingest.Options{Score: strings.Split(scores, `"`)[1]}, writeLog(t, "a.json", inspectDoc(`{"id":1,"epoch":1,"scores":`+scores+`}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := encode(t, rows) + inspectNotes(sum); strings.Contains(text, "PLANT") || len(rows) != 1 || rows[0]["passed"] != passed {
+			t.Errorf("%s: %s", scores, text)
+		}
+	}
+}
+
 // TestInspectTokens: tokens of caches belong to the input, those of graders to
 // neither.
 func TestInspectTokens(t *testing.T) {

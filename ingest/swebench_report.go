@@ -74,7 +74,9 @@ func (r *sweReader) report(d *document) error {
 				if n := x.whole(); n.OK {
 					s.stats[name] = n.V
 				}
-				s.reasons[name] = x.words()
+				if !neverStored(normalName(name)) {
+					s.reasons[name] = x.words()
+				}
 				return true
 			})
 			return err
