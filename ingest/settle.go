@@ -269,7 +269,8 @@ func (m *Mapper) readConfig() *configEntry {
 	e := &configEntry{}
 	var members []string
 	seen := map[string]bool{}
-	add := func(v Value, samplingOnly bool) {
+	sampling := m.row.sampling
+	add := func(v Value, only bool) {
 		fields, _, err := scanObject(v.Text, 0, nil)
 		if err != nil {
 			return
@@ -277,7 +278,12 @@ func (m *Mapper) readConfig() *configEntry {
 		for _, f := range fields {
 			name := m.name(f)
 			norm := normalName(name)
-			if isSecret(norm) || samplingOnly && !samplingFields[norm] || seen[name] {
+			switch {
+			case isSecret(norm), only && !samplingFields[norm], seen[name]:
+				continue
+			case samplingOnly[norm]:
+				// What the settings themselves say comes before what they hand on.
+				sampling = append(sampling[:len(sampling):len(sampling)], f.val)
 				continue
 			}
 			e.take(m, norm, f.val)
@@ -293,7 +299,7 @@ func (m *Mapper) readConfig() *configEntry {
 	if m.row.config.Kind == Object {
 		add(m.row.config, false)
 	}
-	for _, s := range m.row.sampling {
+	for _, s := range sampling {
 		add(s, true)
 	}
 	if len(members) == 0 {

@@ -145,12 +145,12 @@ func TestLongLinesAndElementsAreRejects(t *testing.T) {
 func TestSecretsAreNotStored(t *testing.T) {
 	d := newDesk(t)
 	d.one(ingest.Options{}, d.write("a.jsonl",
-		`{"task_id":"a","ok":true,"api_key":"s3cret","config":{"temperature":1,"OPENAI_API_KEY":"s3cret","nested":{"headers":{"x":"s3cret"}}},"meta":[{"hf_token":"s3cret","max_tokens":5}],"llm_args":{"seed":3,"extra_headers":{"k":"s3cret"}}}`+"\n"))
+		`{"task_id":"a","ok":true,"api_key":"s3cret","config":{"temperature":1,"OPENAI_API_KEY":"s3cret","nested":{"headers":{"x":"s3cret"}},"model_kwargs":{"api_base":"http://s3cret","top_p":0.3}},"meta":[{"hf_token":"s3cret","max_tokens":5}],"llm_args":{"seed":3,"extra_headers":{"k":"s3cret"}}}`+"\n"))
 	row := encode(t, storedRows(t, d.st))
 	if strings.Contains(row, "s3cret") {
 		t.Errorf("a secret was stored: %s", row)
 	}
-	if !strings.Contains(row, `max_tokens`) || !strings.Contains(row, `"seed":3`) {
+	if !strings.Contains(row, `max_tokens`) || !strings.Contains(row, `\"seed\":3`) || !strings.Contains(row, `"top_p":0.3`) {
 		t.Errorf("what is no secret was lost: %s", row)
 	}
 	err := filepath.Walk(d.path("store"), func(path string, info os.FileInfo, err error) error {

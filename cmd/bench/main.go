@@ -15,6 +15,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -88,13 +89,23 @@ func main() {
 	}
 }
 
-// inScratch runs f in a private folder that is gone afterwards.
-func (b *bench) inScratch(f func(dir string) error) error {
+// evidence is an error that the files in the working folder explain.
+type evidence struct{ error }
+
+// inScratch runs f in a private folder that is gone afterwards, unless what f found
+// is to be looked at there.
+func (b *bench) inScratch(f func(dir string) error) (err error) {
 	dir, err := os.MkdirTemp(b.dir, "passhat-bench-")
 	if err != nil {
 		return fmt.Errorf("make a working folder: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if errors.As(err, new(evidence)) {
+			fmt.Fprintln(os.Stderr, "bench: the files stay in", dir)
+			return
+		}
+		os.RemoveAll(dir)
+	}()
 	if b.profile != "" {
 		f, err := os.Create(b.profile)
 		if err != nil {
