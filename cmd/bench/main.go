@@ -89,8 +89,8 @@ func main() {
 	}
 }
 
-// evidence is an error that the files in the working folder explain.
-type evidence struct{ error }
+// kept is an error that the files in the working folder explain.
+type kept struct{ error }
 
 // inScratch runs f in a private folder that is gone afterwards, unless what f found
 // is to be looked at there.
@@ -100,7 +100,7 @@ func (b *bench) inScratch(f func(dir string) error) (err error) {
 		return fmt.Errorf("make a working folder: %w", err)
 	}
 	defer func() {
-		if errors.As(err, new(evidence)) {
+		if errors.As(err, new(kept)) {
 			fmt.Fprintln(os.Stderr, "bench: the files stay in", dir)
 			return
 		}

@@ -210,7 +210,7 @@ func (t *torture) conclude(took time.Duration) error {
 		for _, f := range t.faults {
 			fmt.Println("  " + f)
 		}
-		return evidence{fmt.Errorf("torture: %d faults", len(t.faults))}
+		return kept{fmt.Errorf("torture: %d faults", len(t.faults))}
 	}
 	fmt.Printf("\n%v, seed %d: nothing lost\n", took.Round(time.Second), t.seed)
 	return nil
