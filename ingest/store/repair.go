@@ -109,7 +109,7 @@ func (r *repair) badRecord(names []string) (string, error) {
 			return "", err
 		}
 		text, _ := os.ReadFile(r.s.path(dirRecords, name))
-		what := SetAside{Rows: -1, Why: strings.TrimPrefix(err.Error(), "read "), Source: sourceIn(text)}
+		what := SetAside{Rows: -1, Why: strings.TrimPrefix(damage(err).Error(), "read "), Source: sourceIn(text)}
 		_, rest, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
 		what.Batch = rest
 		r.out.Aside = append(r.out.Aside, what)

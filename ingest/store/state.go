@@ -52,6 +52,23 @@ func parseRecordName(name string) int64 {
 	return n
 }
 
+// damagedError is what is wrong with a store's records, with the way out.
+type damagedError struct{ what error }
+
+func (e damagedError) Error() string {
+	return e.what.Error() + "; passhat verify lists what is damaged, verify --repair sets it aside"
+}
+
+func (e damagedError) Unwrap() error { return e.what }
+
+// damage is an error without the way out, for those who are on it.
+func damage(err error) error {
+	if d := new(damagedError); errors.As(err, d) {
+		return d.what
+	}
+	return err
+}
+
 // load reads the records. A directory listing is not a moment: it can show a
 // record and miss an earlier one. So a gap means to list again.
 func (s *Store) load() (*state, error) {
@@ -68,7 +85,7 @@ func (s *Store) load() (*state, error) {
 				return st, err
 			}
 		} else if try == 50 {
-			return nil, fmt.Errorf("read store %s: record %010d is missing from %s", s.dir, gap, dirRecords)
+			return nil, damagedError{fmt.Errorf("read store %s: record %010d is missing from %s", s.dir, gap, dirRecords)}
 		}
 		time.Sleep(time.Duration(try) * time.Millisecond)
 	}
@@ -147,7 +164,11 @@ func (s *Store) record(name string) (*Record, error) {
 		err = fmt.Errorf("it is the record %s", recordName(r.Number, r.Batch))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s/%s: %w", dirRecords, name, err)
+		err = fmt.Errorf("read %s/%s: %w", dirRecords, name, err)
+		if !errors.Is(err, ErrNewer) {
+			err = damagedError{err}
+		}
+		return nil, err
 	}
 	s.mu.Lock()
 	s.records[name] = r

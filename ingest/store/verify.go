@@ -51,7 +51,7 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	st, err := s.load()
 	if err != nil {
 		// What can't be read as records is a fault of the store.
-		rep.Problems = append(rep.Problems, Problem{dirRecords, err.Error()})
+		rep.Problems = append(rep.Problems, Problem{dirRecords, damage(err).Error()})
 		rep.Cause = err
 		return rep, nil
 	}

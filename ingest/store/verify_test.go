@@ -71,8 +71,12 @@ func TestVerify(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			// A record that does not read stops everybody, who is told where to go.
+			if _, err := fresh.Snapshot(ctx); strings.Contains(tt.want, "record") != (err != nil && strings.Contains(err.Error(), "verify --repair")) {
+				t.Errorf("reading it says %v", err)
+			}
 			rep, err = fresh.Verify(ctx)
-			if err != nil || len(rep.Problems) != 1 || !strings.Contains(rep.Problems[0].What, tt.want) {
+			if err != nil || len(rep.Problems) != 1 || !strings.Contains(rep.Problems[0].What, tt.want) || strings.Contains(rep.Problems[0].What, "--repair") {
 				t.Errorf("%+v, %v", rep.Problems, err)
 			}
 		})
