@@ -30,6 +30,9 @@ type Spec struct {
 	// Logs is a folder for what each trial printed; "" for none.
 	Logs    string
 	Version string
+	// Scratch is the folder in which each trial gets one of its own, {dir}; "" for
+	// the system's temporary folder.
+	Scratch string
 	Now     func() time.Time
 	// Progress, if not nil, is told of every trial that begins or ends, by one
 	// goroutine at a time.

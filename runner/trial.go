@@ -46,7 +46,7 @@ type outcome struct {
 // trial runs the command once. The error is errCut, or a fault of the machine
 // that ends the whole run; whatever the command does is an outcome.
 func (r *Run) trial(ctx context.Context, j job) (o outcome, err error) {
-	dir, err := os.MkdirTemp("", "passhat-trial-")
+	dir, err := os.MkdirTemp(r.spec.Scratch, "passhat-trial-")
 	if err != nil {
 		return o, fmt.Errorf("make a folder for a trial: %w", plain(err))
 	}

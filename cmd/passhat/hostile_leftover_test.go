@@ -41,7 +41,9 @@ func TestLeftoversAreSwept(t *testing.T) {
 	if err := os.Mkdir(temp, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"log.jsonl": rows.Bytes(), "logs.zip": archive.Bytes()} {
+	for name, b := range map[string][]byte{
+		"log.jsonl": rows.Bytes(), "logs.zip": archive.Bytes(), "tasks.jsonl": []byte(`{"task_id":"a"}` + "\n"),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -73,6 +75,7 @@ func TestLeftoversAreSwept(t *testing.T) {
 		"standard input":    {"ingest", "-"},
 		"an archive":        {"ingest", "logs.zip", "-"},
 		"a temporary store": {"shell", "log.jsonl"},
+		"a trial":           {"run", "--tasks", "tasks.jsonl", "-k", "1", "--no-ingest", "--", "sleep", "5"},
 	} {
 		// It waits for its input, the temporary files in place.
 		cmd, in := start(args...)

@@ -82,6 +82,13 @@ func (a *app) runTrials(cmd *cobra.Command, r *runFlags, command []string) error
 	}
 	bar := a.newRunBar()
 	r.spec.Progress = bar.update
+	// One that is killed leaves its trials' folders where the next one sweeps.
+	scratch, err := store.NewScratch()
+	if err != nil {
+		return err
+	}
+	defer scratch.Close()
+	r.spec.Scratch = scratch.Dir
 	run, err := runner.Open(r.spec)
 	if err != nil {
 		return err
