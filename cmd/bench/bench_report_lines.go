@@ -206,8 +206,9 @@ func (b *bench) bootstrapLine(ctx context.Context, python string) (ingestLine, e
 		out, err := cmd.Output()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
+			// What was wrong is the last line of a traceback; one that was killed has none.
 			last := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
-			return line, errSkipped{python + ": " + last[len(last)-1]}
+			return line, errSkipped{fmt.Sprintf("%s: %s (%v); --python names one that has NumPy", python, last[len(last)-1], exit)}
 		} else if err != nil {
 			return line, errSkipped{err.Error()}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -73,6 +72,7 @@ func (t *table) run(ctx context.Context, dir string) error {
 		case errors.As(err, &skipped):
 			t.skipped = append(t.skipped, name+": "+skipped.why)
 		case err != nil:
+			t.skipped = append(t.skipped, fmt.Sprintf("%s, in part at least: %v", name, err))
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 		if ctx.Err() != nil {
@@ -136,12 +136,12 @@ func (t *table) print(took time.Duration) {
 	for i := range t.lines {
 		fmt.Println(t.lines[i].row())
 	}
+	for _, s := range t.skipped {
+		fmt.Printf("| %s | not measured |\n", strings.ReplaceAll(s, "|", `\|`))
+	}
 	if len(t.growth) > 0 {
 		fmt.Println("\n| work | trials | time | processor time | memory |\n|---|---|---|---|---|")
 		fmt.Println(strings.Join(t.growth, "\n"))
-	}
-	for _, s := range t.skipped {
-		fmt.Fprintln(os.Stderr, "not measured:", s)
 	}
 }
 
