@@ -89,6 +89,9 @@ func (b *Batch) decide(ctx context.Context, st *state) (*decision, error) {
 // one that is another run.
 func (b *Batch) decideNew(ctx context.Context, st *state, d *decision) error {
 	same := st.samePath(&b.src)
+	if b.plan.alone && len(same) > 0 {
+		return fmt.Errorf("%s: %w", b.src.Path, ErrChanged) // another writer read it meanwhile
+	}
 	// The chains are tested together: a row that two nights had must be in the
 	// file twice before it stands for both.
 	var held []*Record

@@ -282,7 +282,7 @@ func readKeys(ctx context.Context, path string, want func(*storedRow) bool, use 
 			if !want(t) {
 				continue
 			}
-			if id, ok := ids.identity(&t.Trial); ok {
+			if id, ok := ids.identity(&t.Trial, nil); ok {
 				use(t, id)
 			}
 		}

@@ -12,6 +12,10 @@ type numDict struct {
 	codes []int32  // by place in the column's values
 	dict  []uint64 // by code
 	first []int32  // by code: the first place that has it
+
+	sorted bool     // dict is in the order of its values
+	marks  []uint64 // of buildDecimals: a bit for each number that is there
+	before []int32  // of buildDecimals: how many are there before each word of marks
 }
 
 type numSlot struct {
@@ -66,13 +70,30 @@ func (d *numDict) grow() {
 // be worth its place.
 func (d *numDict) repeats(values []uint64, rows int) bool {
 	const first = 8192
-	if len(values) > first && len(values) < 6*first {
+	sampled := len(values) > first && len(values) < 6*first
+	if d.sorted = d.buildDecimals(values); d.sorted {
+		if sampled && d.firsts(first) > first*9/10 {
+			return false
+		}
+		return len(d.dict) < rows*7/8
+	}
+	if sampled {
 		if d.build(values[:first]); len(d.dict) > first*9/10 {
 			return false // so many more values hold too few repeats
 		}
 	}
 	d.build(values)
 	return len(d.dict) < rows*7/8
+}
+
+// firsts counts the values that appear among the first n.
+func (d *numDict) firsts(n int) (count int) {
+	for _, first := range d.first {
+		if int(first) < n {
+			count++
+		}
+	}
+	return count
 }
 
 // few tells whether a column of integers has so few values that a dictionary
@@ -89,6 +110,9 @@ func (d *numDict) few(values []uint64, rows int) bool {
 // sortDict puts the dictionary in the order of its values' bits.
 func (e *encoder) sortDict() {
 	d := &e.dict
+	if d.sorted {
+		return
+	}
 	n := len(d.dict)
 	e.pairs = sized(e.pairs, n)
 	for i, v := range d.dict {

@@ -50,7 +50,7 @@ var FolderName = folderName
 // Identity is a trial's identity as a hash; ok is false if it has none.
 func Identity(t *Trial) (h [2]uint64, ok bool) {
 	var ids identifier
-	x, ok := ids.identity(t)
+	x, ok := ids.identity(t, nil)
 	return [2]uint64{x.group.hi, x.group.lo + uint64(x.bit)}, ok
 }
 

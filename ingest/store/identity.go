@@ -37,8 +37,9 @@ type identifier struct {
 
 // Kinds of identity.
 const (
-	byUID   = 'u'
-	byTrial = 't'
+	byNothing = 0
+	byUID     = 'u'
+	byTrial   = 't'
 )
 
 // identity is what identifies a trial, the same as IdentitySQL within (suite,
@@ -49,19 +50,25 @@ type identity struct {
 	bit   uint8 // below 64
 }
 
-// identity returns what identifies a trial; ok is false when nothing does.
-func (d *identifier) identity(t *Trial) (id identity, ok bool) {
-	if t.RunMade || t.RunID == "" {
-		return id, false
-	}
+// identity returns what identifies a trial; ok is false when nothing does. before
+// is the trial of the row before if that is still there and of the same run, else
+// nil.
+func (d *identifier) identity(t, before *Trial) (id identity, ok bool) {
 	kind := byte(byTrial)
 	switch {
+	case t.RunMade || t.RunID == "":
+		kind = byNothing
 	case t.TrialUID != "":
 		kind = byUID
 	case t.TrialFrom != TrialExplicit || !t.Trial.OK || t.TaskID == "":
+		kind = byNothing
+	}
+	if kind == byNothing {
+		d.kind = byNothing // what is kept is not that of the row before
 		return id, false
 	}
-	if d.kind != kind || d.run != t.RunID || d.suite != t.Suite || d.model != t.Model || d.agent != t.Agent || d.effort != t.Effort {
+	same := before != nil && d.kind == kind && before.Model == t.Model && before.Agent == t.Agent && before.Effort == t.Effort
+	if !same && (d.kind != kind || d.run != t.RunID || d.suite != t.Suite || d.model != t.Model || d.agent != t.Agent || d.effort != t.Effort) {
 		d.share(t, kind)
 	}
 	if kind == byUID {
@@ -69,7 +76,8 @@ func (d *identifier) identity(t *Trial) (id identity, ok bool) {
 		return identity{group: hashBytes(d.buf)}, true
 	}
 	block := t.Trial.V >> 6
-	if !d.grouped || d.block != block || string(d.task) != t.TaskID || string(d.variant) != t.Variant {
+	sameTask := same && sameText(before.TaskID, t.TaskID)
+	if !d.grouped || d.block != block || !sameTask && string(d.task) != t.TaskID || string(d.variant) != t.Variant {
 		b := binary.LittleEndian.AppendUint32(d.begin(), uint32(block))
 		b = appendText(b, t.TaskID)
 		b = appendText(b, t.Variant)

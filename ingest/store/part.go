@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 )
 
 // How much a batch may spread out and a Part may hold.
@@ -69,55 +70,78 @@ func newPart(b *Batch, n int) *Part {
 
 // AppendAll stores copies of ts, in order.
 func (p *Part) AppendAll(ts []Trial) error {
-	for i := range ts {
-		if err := p.Append(&ts[i]); err != nil {
+	for len(ts) > 0 {
+		if ts[0].RunAt.IsZero() {
+			if err := p.Append(&ts[0]); err != nil {
+				return err
+			}
+			ts = ts[1:]
+			continue
+		}
+		n, err := p.append(ts)
+		if err != nil {
 			return err
 		}
+		ts = ts[n:]
 	}
-	return nil
+	return p.err
 }
 
 // Append stores a copy of t; t and the bytes its strings point to may be
 // reused afterwards. A missing shape is stored as 'unclassified', a missing time
 // of the run as the time of ingest. After an error the Part takes no more.
 func (p *Part) Append(t *Trial) error {
-	if p.err != nil {
-		return p.err
-	}
-	shape, at, from := t.Shape, t.RunAt, t.RunAtFrom
-	if shape == "" {
-		t.Shape = "unclassified"
-	}
+	at, from := t.RunAt, t.RunAtFrom
 	if at.IsZero() {
 		t.RunAt, t.RunAtFrom = p.b.now, RunAtIngest
 	}
-	p.err = p.append(t)
-	t.Shape, t.RunAt, t.RunAtFrom = shape, at, from
-	return p.err
+	_, err := p.append(unsafe.Slice(t, 1))
+	t.RunAt, t.RunAtFrom = at, from
+	return err
 }
 
-func (p *Part) append(t *Trial) error {
-	if err := t.checkSize(); err != nil {
-		return fmt.Errorf("%s: %s: %w", p.b.src.Path, t.SourceRow, err)
+// togetherRows is how many trials are taken together at most: few enough to stay
+// in the nearest cache while one column after the other is made of them.
+const togetherRows = 32
+
+// append stores the first of ts and those behind it that belong into the same
+// file, and says how many these were.
+func (p *Part) append(ts []Trial) (n int, err error) {
+	if p.err == nil {
+		n, p.err = p.take(ts)
 	}
-	out, err := p.outlet(t)
+	return n, p.err
+}
+
+func (p *Part) take(ts []Trial) (int, error) {
+	out, err := p.outlet(&ts[0])
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := p.note(t, out); err != nil {
-		return err
+	n, most := 0, min(len(ts), togetherRows, maxRowGroup-int(out.group.rows))
+	var before *Trial
+	for n < most && (n == 0 || p.sameOutlet(&ts[n], before)) {
+		t := &ts[n]
+		if err := t.checkSize(); err != nil {
+			return 0, fmt.Errorf("%s: %s: %w", p.b.src.Path, t.SourceRow, err)
+		}
+		if err := p.note(t, before, out); err != nil {
+			return 0, err
+		}
+		before = t
+		out.rows++
+		n++
 	}
-	before := out.group.bytes
-	out.group.add(t, &p.shared)
-	out.rows++
-	p.held += out.group.bytes - before
+	held := out.group.bytes
+	out.group.add(ts[:n], &p.shared)
+	p.held += out.group.bytes - held
 	if out.group.rows == maxRowGroup {
-		return p.flush(out)
+		return n, p.flush(out)
 	}
 	if p.held > maxHeld {
-		return p.flush(p.largest())
+		return n, p.flush(p.largest())
 	}
-	return nil
+	return n, nil
 }
 
 // checkSize refuses a value that no Parquet page could hold.
@@ -132,8 +156,7 @@ func (t *Trial) checkSize() error {
 
 // outlet finds the file a trial belongs into, by suite and month.
 func (p *Part) outlet(t *Trial) (*outlet, error) {
-	sec := t.RunAt.Unix()
-	if p.cur != nil && p.suite == t.Suite && sec >= p.curFrom && sec < p.curTo {
+	if p.cur != nil && p.sameOutlet(t, nil) {
 		return p.cur, nil
 	}
 	at := t.RunAt.UTC()
@@ -160,6 +183,13 @@ func (p *Part) outlet(t *Trial) (*outlet, error) {
 		out.suites = append(out.suites, s)
 	}
 	return out, nil
+}
+
+// sameOutlet reports whether a trial belongs into the file of the last row; before
+// is that row's trial, if it is still there.
+func (p *Part) sameOutlet(t, before *Trial) bool {
+	sec := t.RunAt.Unix()
+	return sec >= p.curFrom && sec < p.curTo && (before != nil && sameText(t.Suite, before.Suite) || p.suite == t.Suite)
 }
 
 // maxSuites is how many suites a file lists; more means: unknown.
@@ -201,27 +231,30 @@ func folderName(suite string) string {
 }
 
 // note keeps what the commit needs to know of a row: its run, its identity
-// and its hash.
-func (p *Part) note(t *Trial, out *outlet) error {
+// and its hash. before is the trial of the row before, if it is still there.
+func (p *Part) note(t, before *Trial, out *outlet) error {
 	at := t.RunAt.UnixMicro()
 	if out.rows == 0 {
 		out.runAtMin, out.runMax = at, at
 	}
 	out.runAtMin, out.runMax = min(out.runAtMin, at), max(out.runMax, at)
 	r := p.curRun
-	if r == nil || r.RunID != t.RunID || r.Suite != t.Suite || r.made != t.RunMade {
-		var err error
-		if r, err = p.run(t); err != nil {
-			return err
+	if before == nil || !before.sameRun(t) {
+		if r == nil || r.RunID != t.RunID || r.Suite != t.Suite || r.made != t.RunMade {
+			var err error
+			if r, err = p.run(t); err != nil {
+				return err
+			}
+			p.curRun = r
 		}
-		p.curRun = r
+		before = nil
 	}
 	if r.Rows == 0 {
 		r.from, r.to = at, at
 	}
 	r.Rows++
 	r.from, r.to = min(r.from, at), max(r.to, at)
-	if id, ok := p.who.identity(t); ok {
+	if id, ok := p.who.identity(t, before); ok {
 		if err := p.ids.note(id, r.id, verdictIndex(t.Passed)); err != nil {
 			return err
 		}
@@ -231,11 +264,17 @@ func (p *Part) note(t *Trial, out *outlet) error {
 	}
 	if p.prints == nil {
 		var err error
-		if p.prints, err = newPrinter(p.b.dir, p.n); err != nil {
+		if p.prints, err = newPrinter(p.b.dir, p.n, !p.b.plan.alone); err != nil {
 			return err
 		}
 	}
 	return p.prints.add(t.RowHash)
+}
+
+// sameRun reports whether two trials that are there at once plainly belong to one
+// run.
+func (t *Trial) sameRun(o *Trial) bool {
+	return t.RunMade == o.RunMade && sameText(t.RunID, o.RunID) && (sameText(t.Suite, o.Suite) || t.Suite == "" && o.Suite == "")
 }
 
 // run finds or enters the run of a trial. A made-up name that is also a real

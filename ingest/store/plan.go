@@ -66,6 +66,8 @@ type Plan struct {
 	Offset  int64    // Append: first byte to read
 	Batches []string // Skip: where it is; Append: the chain it continues; Replace: what it ends
 	Reason  string   // a sentence for the user, "" when there is nothing to say
+
+	alone bool // nothing was read from the path before, so no row need be compared
 }
 
 // Plan applies the rules for same, grown and overwritten sources. Same content
@@ -119,7 +121,7 @@ func (st *state) plan(ctx context.Context, src *Source) (Plan, error) {
 	}
 	same := st.samePath(src)
 	if len(same) == 0 {
-		return Plan{}, nil
+		return Plan{alone: true}, nil
 	}
 	if src.Replace || src.kind() != KindTrials {
 		p := Plan{Action: Replace, Reason: "replaces what was read from this path before"}

@@ -53,21 +53,22 @@ func (h hash128) plus(o hash128) hash128 {
 }
 
 // printer writes the prints of a Part's rows; their whole hashes stay beside
-// them until the commit.
+// them until the commit, where that may ask for them.
 type printer struct {
 	out    *sumFile
 	hashes spill
+	keep   bool // the hashes
 	rows   int64
 	sum    hash128
 	block  []byte // header, then prints
 }
 
-func newPrinter(dir string, n int) (*printer, error) {
+func newPrinter(dir string, n int, keep bool) (*printer, error) {
 	out, err := createSum(filepath.Join(dir, fmt.Sprintf("prints-%d", n)))
 	if err != nil {
 		return nil, err
 	}
-	return &printer{out: out, hashes: spill{path: filepath.Join(dir, fmt.Sprintf("hashes-%d", n)), size: 16},
+	return &printer{out: out, keep: keep, hashes: spill{path: filepath.Join(dir, fmt.Sprintf("hashes-%d", n)), size: 16},
 		block: make([]byte, printHeader, printHeader+4*printBlock)}, nil
 }
 
@@ -80,6 +81,9 @@ func (p *printer) add(hash [16]byte) error {
 		if err := p.writeBlock(); err != nil {
 			return err
 		}
+	}
+	if !p.keep {
+		return nil
 	}
 	return p.hashes.add(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(p.hashes.buf, h.hi), h.lo))
 }

@@ -26,7 +26,7 @@ func hashesOf(rng *rand.Rand, n, prints int) [][16]byte {
 // partOf is a Part that holds nothing but row hashes, and its file of prints.
 func partOf(t *testing.T, hashes [][16]byte) (*Part, File) {
 	t.Helper()
-	p, err := newPrinter(t.TempDir(), 0)
+	p, err := newPrinter(t.TempDir(), 0, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func TestIdentityBorders(t *testing.T) {
 	var ids identifier
 	for _, n := range []int32{0, 1, 63, 64, 65, 127, 128, -1, -2, -63, -64, -65, -128, 1<<31 - 1, -1 << 31, 1<<31 - 64, 0} {
 		for range 2 {
-			id, ok := ids.identity(&Trial{Suite: "s", RunID: "r", TaskID: "t", Trial: Some(n), TrialFrom: TrialExplicit})
+			id, ok := ids.identity(&Trial{Suite: "s", RunID: "r", TaskID: "t", Trial: Some(n), TrialFrom: TrialExplicit}, nil)
 			if was, there := seen[id]; !ok || id.bit > 63 || there && was != n {
 				t.Errorf("trial %d: %v, %t, which trial %d had", n, id, ok, was)
 			}
