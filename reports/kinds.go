@@ -79,16 +79,12 @@ func (sel *selection) makeRunCells(ctx context.Context, d *db) (bool, error) {
 		spec.By = append(spec.By, g.name)
 	}
 	sel.byRun = slices.Contains(spec.By, "run_id")
-	runs, err := sel.chosenRuns(ctx, d)
-	if err != nil {
-		return false, err
-	}
-	spec.Runs = runs
-	if done, err := d.s.CountRuns(ctx, spec); err != nil || !done {
+	runs, done, err := sel.countRuns(ctx, d, spec)
+	if err != nil || !done {
 		return false, err
 	}
 	cells := "passhat_store.counted_cells"
-	if !sel.whole {
+	if !sel.counted {
 		if err := sel.makeRequestCells(ctx, d, runs); err != nil {
 			return false, err
 		}
@@ -123,14 +119,47 @@ func (sel *selection) makeRunCells(ctx context.Context, d *db) (bool, error) {
 	return true, sel.refuseNone(ctx, d)
 }
 
-// chosenRuns are the runs that can have chosen trials, nil for all.
-func (sel *selection) chosenRuns(ctx context.Context, d *db) (map[store.RunKey]bool, error) {
+// countRuns has the session count by run: what the filter leaves, where it takes whole runs
+// or is plain enough, else everything. It says for which runs, nil for all.
+func (sel *selection) countRuns(ctx context.Context, d *db, spec sql.CountSpec) (map[store.RunKey]bool, bool, error) {
+	if !sel.whole && plainRoad && !sel.req.describing {
+		where, err := d.s.PlainCondition(ctx, sel.where)
+		if err != nil {
+			return nil, false, sel.filterError(err)
+		}
+		if where != nil {
+			plain := spec
+			plain.Where, plain.Trials = where, !sel.rollup
+			if plain.Runs, err = sel.chosenRuns(ctx, d, sel.ofRuns, true); err != nil {
+				return nil, false, err
+			}
+			if sel.counted, err = d.s.CountRuns(ctx, plain); err != nil || sel.counted {
+				return plain.Runs, sel.counted, err
+			}
+		}
+	}
+	runs, err := sel.chosenRuns(ctx, d, sel.filter, sel.whole)
+	if err != nil {
+		return nil, false, err
+	}
+	spec.Runs = runs
+	done, err := d.s.CountRuns(ctx, spec)
+	sel.counted = sel.whole
+	return runs, done, err
+}
+
+// plainRoad is turned off by tests only.
+var plainRoad = true
+
+// chosenRuns are the runs that can have chosen trials under a filter, nil for all; whole: the
+// filter takes whole runs.
+func (sel *selection) chosenRuns(ctx context.Context, d *db, filter string, whole bool) (map[store.RunKey]bool, error) {
 	text := "SELECT suite, run_id FROM selected_runs"
 	switch {
-	case sel.allRuns && (sel.filter == "true" || !sel.whole):
+	case sel.allRuns && (filter == "true" || !whole):
 		return nil, nil
 	case sel.allRuns:
-		text = "SELECT DISTINCT suite, run_id FROM " + sel.filtered("labelled_task_runs")
+		text = "SELECT DISTINCT suite, run_id FROM " + sel.under(filter, "labelled_task_runs")
 	}
 	_, rows, err := d.table(ctx, text, nil)
 	if err != nil {

@@ -35,7 +35,7 @@ FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no GROUP B
 		}
 		kinds := `SELECT r.group_no, t.task_no, t.n, t.c, t.ungraded, sum(t.runs)::BIGINT AS runs FROM passhat_store.counted_kinds AS t
 JOIN (SELECT DISTINCT place, group_no FROM request_groups) AS r ON r.place = t.place GROUP BY ALL`
-		if !sel.whole {
+		if !sel.counted {
 			kinds = `SELECT r.group_no, t.task_no, t.n, t.c, t.ungraded, count(*) AS runs FROM request_cells AS t
 JOIN request_groups AS r ON r.run_no = t.run_no GROUP BY ALL`
 		}
@@ -49,7 +49,7 @@ JOIN request_groups AS r ON r.run_no = t.run_no GROUP BY ALL`
 			return sel.longRoad(ctx, d) // their tasks are to be told from those of other runs
 		}
 		kinds := "passhat_store.counted_kinds"
-		if !sel.whole {
+		if !sel.counted {
 			kinds = "(SELECT task_no, n, c, ungraded, count(*) AS runs FROM request_cells GROUP BY ALL)"
 		}
 		err = d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE request_tasks AS
@@ -164,12 +164,16 @@ func (sel *selection) runKindsOfTasks(ctx context.Context, d *db) error {
 		cell = strings.Replace(cell, "0 AS missing", "sum(greatest(g.planned_trials - t.n - t.cached, 0))::BIGINT AS missing", 1)
 		cell = strings.Replace(cell, "JOIN request_groups AS r ON", "JOIN passhat_store.counted_runs AS g ON g.run_no = t.run_no JOIN request_groups AS r ON", 1)
 	}
-	if sel.whole {
+	if sel.counted {
+		missing := "sum(greatest(g.planned_trials - t.n - t.cached, 0) * t.tasks)::BIGINT"
+		if sel.partial {
+			missing = "0::BIGINT" // nothing planned can be held against some of the trials
+		}
 		if err := sel.countClasses(ctx, d); err != nil {
 			return err
 		}
 		cell = `SELECT r.group_no, r.suite, r.run_id, t.n, t.c, t.ungraded, x.least, x.least = x.most AS level, sum(t.tasks)::BIGINT AS tasks,
-		sum(greatest(g.planned_trials - t.n - t.cached, 0) * t.tasks)::BIGINT AS missing, sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n
+		` + missing + ` AS missing, sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n
 	FROM passhat_store.counted_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no JOIN passhat_store.counted_runs AS g ON g.run_no = t.run_no
 	JOIN request_classes AS x ON x.class = t.class GROUP BY ALL`
 	}

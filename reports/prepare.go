@@ -20,6 +20,9 @@ type selection struct {
 	partial        bool   // the filter may take some trials of a task and leave others
 	rollup         bool   // counts come from task_runs rather than from trials
 	whole          bool   // the filter takes whole runs
+	where          string // the part of the filter that --where gave, without what chooses runs
+	ofRuns         string // that part
+	counted        bool   // the tables of CountRuns hold what the filter leaves
 	byRun          bool   // run_id is asked to be grouped by
 	labels         *sideFile
 	weights        *sideFile
@@ -112,12 +115,14 @@ func (sel *selection) makeFilter(ctx context.Context, d *db) (bool, error) {
 			sel.whole = sel.whole && !slices.Contains([]string{"task_id", "shape", "risk"}, strings.ToLower(c))
 		}
 		conds = append(conds, "(\n"+w+"\n)")
+		sel.where = w
 	}
 	span, err := sel.span(ctx, d)
 	if err != nil {
 		return false, err
 	}
 	sel.filter = strings.Join(append(conds, span...), " AND ")
+	sel.ofRuns = strings.Join(append([]string{conds[0]}, span...), " AND ")
 	return onRollup, nil
 }
 
@@ -208,9 +213,10 @@ func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 	if err != nil {
 		return err
 	}
+	oneRun := " AND run_id = " + quoteText(sel.req.Runs)
 	switch n, err := strconv.ParseInt(sel.req.Runs, 10, 64); {
 	case len(named) > 0: // a run's own name goes before a number and the words
-		sel.filter += " AND run_id = " + quoteText(sel.req.Runs)
+		sel.filter, sel.ofRuns = sel.filter+oneRun, sel.ofRuns+oneRun
 	case sel.req.Runs == "all":
 	case sel.req.Runs == "latest":
 		n = 1
@@ -221,7 +227,7 @@ func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 		}
 		sel.allRuns, sel.latest = false, n
 	default:
-		sel.filter += " AND run_id = " + quoteText(sel.req.Runs)
+		sel.filter, sel.ofRuns = sel.filter+oneRun, sel.ofRuns+oneRun
 	}
 	if sel.short && sel.allRuns {
 		return nil // makeCells lists them: one pass less
@@ -325,7 +331,9 @@ func (sel *selection) filterWords() [][2]string {
 
 // filtered is rel, as t, under the filter. The filter stands in a subquery of
 // its own so that its bare column names mean rel's and nothing else's.
-func (sel *selection) filtered(rel string) string {
+func (sel *selection) filtered(rel string) string { return sel.under(sel.filter, rel) }
+
+func (sel *selection) under(filter, rel string) string {
 	if sel.labels == nil { // one view less to be bound
 		rel = sel.relation(strings.TrimPrefix(rel, "labelled_"))
 	}

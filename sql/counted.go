@@ -23,6 +23,10 @@ type CountSpec struct {
 	By []string
 	// Runs are those that count; nil: all.
 	Runs map[store.RunKey]bool
+	// Where is a condition on the rows that count; nil: none. It is one on the roll-up's
+	// columns, or, with Trials, on those of single trials, which are then counted.
+	Where  *Condition
+	Trials bool
 }
 
 // PlacedTask is a task of the runs of one place, both by number.
@@ -54,21 +58,49 @@ var errUncounted = errors.New("not countable from the roll-up alone")
 // there are too many counts to be held, and where a file is not as the store writes it.
 func (s *Session) CountRuns(ctx context.Context, spec CountSpec) (bool, error) {
 	t := newTally(spec)
-	err := s.tallyStored(ctx, t)
-	if err == nil {
-		err = s.tallyLive(ctx, t)
-	}
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
+	s.counted.close()
+	s.counted = nil
+	err := s.tallyAll(ctx, t)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return false, nil // task_runs says what is wrong, if anything is
+		t.close()
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		return false, nil // DuckDB says what is wrong, if anything is
 	}
 	if err := s.writeTally(ctx, t); err != nil {
+		t.close()
 		return false, fmt.Errorf("count trials per task: %w", err)
 	}
 	s.counted = t
 	return true, nil
+}
+
+// tallyAll counts everything that the specification of t asks for.
+func (s *Session) tallyAll(ctx context.Context, t *tally) error {
+	if t.spec.Trials {
+		if !t.byRun {
+			var err error
+			if t.log, err = s.newCellLog(); err != nil {
+				return err
+			}
+		}
+		return s.tallyTrials(ctx, t)
+	}
+	if err := s.tallyStored(ctx, t); err != nil {
+		return err
+	}
+	return s.tallyLive(ctx, t)
+}
+
+// close removes what a tally keeps outside of memory.
+func (t *tally) close() {
+	if t != nil {
+		t.log.close()
+	}
 }
 
 // CountClasses fills passhat_store.counted_cells once more, for the runs of the last
@@ -77,22 +109,39 @@ func (s *Session) CountClasses(ctx context.Context, class map[PlacedTask]int32) 
 	if s.counted == nil {
 		return fmt.Errorf("count trials per task by class: nothing was counted before")
 	}
-	t := s.counted.again(class)
-	err := s.tallyStored(ctx, t)
-	if err == nil {
-		err = s.tallyLive(ctx, t)
+	first := s.counted
+	t := first.again(class)
+	var err error
+	if first.log != nil {
+		err = t.addLogged(first)
+	} else {
+		err = s.tallyAll(ctx, t)
 	}
 	if err == nil {
 		err = s.Exec(ctx, "DELETE FROM "+schema+".counted_cells")
 	}
 	if err == nil {
-		_, cells := t.rows(nil)
-		err = s.appendRows("counted_cells", cells)
+		err = s.appendEach("counted_cells", t.eachCell)
 	}
 	if err != nil {
 		return fmt.Errorf("count trials per task by class: %w", err)
 	}
 	return nil
+}
+
+// addLogged counts once more what the first tally counted.
+func (t *tally) addLogged(first *tally) error {
+	return first.log.each(func(run, task, code int32, row tallyRow) error {
+		of := first.runs[run]
+		if t.current == nil || !sameKeys(t.current.keys, of.keys) {
+			if err := t.enter(of.keys); err != nil {
+				return err
+			}
+		}
+		counts := first.codes[code]
+		row.n, row.c, row.ungraded, row.cached, row.runAt = counts.n, counts.c, counts.ungraded, counts.cached, of.cells[0].runAt
+		return t.count(task, row)
+	})
 }
 
 // mostLive is the number of trials beyond which runs that the roll-ups lack are
@@ -124,7 +173,11 @@ func (s *Session) tallyLive(ctx context.Context, t *tally) error {
 	for _, c := range t.spec.Settings {
 		cols = append(cols, Ident(c))
 	}
-	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+schema+".rolled AS t WHERE "+inLiveRuns+
+	from := schema + ".rolled AS t"
+	if w := t.spec.Where; w != nil {
+		from = "(SELECT * FROM " + schema + ".rolled AS trials WHERE (\n" + w.Text + "\n)) AS t"
+	}
+	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+from+" WHERE "+inLiveRuns+
 		" ORDER BY suite, run_id, task_id")
 	if err != nil {
 		return clean(err, "", 0)
@@ -179,7 +232,18 @@ func (t *tally) addValues(v []any) error {
 
 // nano is an amount in whole nano-units, if it can be counted.
 func nano(x float64) (int64, bool) {
-	r := math.Round(x * 1e9)
+	x *= 1e9
+	if x > -1<<52 && x < 1<<52 {
+		whole := int64(x)
+		switch rest := x - float64(whole); { // which is exact
+		case rest >= 0.5:
+			whole++
+		case rest <= -0.5:
+			whole--
+		}
+		return whole, true
+	}
+	r := math.Round(x)
 	if !(r >= -(1<<63) && r < 1<<63) {
 		return 0, false
 	}
@@ -199,46 +263,77 @@ func (s *Session) writeTally(ctx context.Context, t *tally) error {
 	if err := s.Exec(ctx, fmt.Sprintf(countedTables, settings.String())); err != nil {
 		return err
 	}
-	runs, cells := t.rows(types)
-	taskNo := t.taskNumbers()
-	var tasks, kinds [][]driver.Value
-	for i, task := range t.tasks {
-		tasks = append(tasks, []driver.Value{taskNo[i], t.in[inSuite].output(task.suite, "VARCHAR"), t.in[inTask].output(task.name, "VARCHAR")})
-	}
-	t.eachKind(func(place, task int32, counts tallyKey, runs int64) {
-		kinds = append(kinds, []driver.Value{place, taskNo[task], counts.n, counts.c, counts.ungraded, runs})
-	})
 	for _, f := range []struct {
 		table string
-		rows  [][]driver.Value
-	}{{"counted_runs", runs}, {"counted_tasks", tasks}, {"counted_cells", cells}, {"counted_kinds", kinds}} {
-		if err := s.appendRows(f.table, f.rows); err != nil {
+		rows  func(add addRow) error
+	}{
+		{"counted_runs", func(add addRow) error { return t.eachRun(types, add) }}, {"counted_tasks", t.eachTask},
+		{"counted_cells", t.eachCell}, {"counted_kinds", t.eachKindRow},
+	} {
+		if err := s.appendEach(f.table, f.rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rows are those of counted_runs, with settings of the given types, and of
-// counted_cells.
-func (t *tally) rows(types map[string]string) (runs, cells [][]driver.Value) {
+// eachRun adds the rows of counted_runs, with settings of the given types.
+func (t *tally) eachRun(types map[string]string, add addRow) error {
+	runNo := t.runNumbers()
+	row := make([]driver.Value, 4+len(t.spec.Settings))
+	for i, r := range t.runs {
+		row[0], row[1] = runNo[i], r.place
+		row[2], row[3] = t.in[inSuite].output(r.keys[inSuite], "VARCHAR"), t.in[inRun].output(r.keys[inRun], "VARCHAR")
+		for j, name := range t.spec.Settings {
+			row[4+j] = t.in[inSettings+j].output(r.keys[inSettings+j], types[name])
+		}
+		if err := add(row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachTask adds the rows of counted_tasks.
+func (t *tally) eachTask(add addRow) error {
+	taskNo := t.taskNumbers()
+	for i, task := range t.tasks {
+		if err := add(taskNo[i], t.in[inSuite].output(task.suite, "VARCHAR"), t.in[inTask].output(task.name, "VARCHAR")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachCell adds the rows of counted_cells.
+func (t *tally) eachCell(add addRow) error {
 	runNo := t.runNumbers()
 	for i, r := range t.runs {
-		row := []driver.Value{runNo[i], r.place, t.in[inSuite].output(r.keys[inSuite], "VARCHAR"), t.in[inRun].output(r.keys[inRun], "VARCHAR")}
-		for j, name := range t.spec.Settings {
-			row = append(row, t.in[inSettings+j].output(r.keys[inSettings+j], types[name]))
-		}
-		runs = append(runs, row)
 		for _, c := range r.cells {
 			var sum driver.Value
 			if c.priced {
 				sum = big.NewInt(c.nano)
 			}
 			counts := t.codes[c.code]
-			cells = append(cells, []driver.Value{runNo[i], c.class, time.UnixMicro(c.runAt).UTC(), counts.n, counts.c, counts.ungraded, counts.cached, c.tasks, sum, c.costN})
+			err := add(runNo[i], c.class, time.UnixMicro(c.runAt).UTC(), counts.n, counts.c, counts.ungraded, counts.cached, c.tasks, sum, c.costN)
+			if err != nil {
+				return err
+			}
 		}
 	}
-	return runs, cells
+	return nil
+}
+
+// eachKindRow adds the rows of counted_kinds.
+func (t *tally) eachKindRow(add addRow) error {
+	taskNo := t.taskNumbers()
+	var err error
+	t.eachKind(func(place, task int32, counts tallyKey, runs int64) {
+		if err == nil {
+			err = add(place, taskNo[task], counts.n, counts.c, counts.ungraded, runs)
+		}
+	})
+	return err
 }
 
 // runNumbers numbers the runs in the order of suite and name, NULL last as in DuckDB.

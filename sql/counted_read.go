@@ -2,31 +2,41 @@ package sql
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
+	"runtime"
 	"slices"
+	"sync"
 
-	pq "github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
-	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 
 	"passhat/ingest/store"
 )
 
-// rollGroup are the wanted columns of a row group of a roll-up. A column whose
-// values are all the same has one element.
-type rollGroup struct {
+// countGroup are the wanted columns of a row group, of a roll-up or of trials.
+type countGroup struct {
 	rows  int
-	keys  [][]int32 // in the order of tally.in
-	batch []int32
+	keys  []*column // in the order of tally.in; the batch is last
+	truth []int8    // of the condition, nil where there is none
+
+	// Of a roll-up. A column whose values are all the same has one element.
 	n, c, ungraded, cached,
-	runAt, costN []int64
-	nano   []int64
-	priced []bool
-	// suites and runs are the names by number, as far as the group needs them.
-	suites, runs []string
+	costN []int64
+
+	runAt []int64
+	nano  []int64
+	cost  []costIs
+
+	what []trialIs // of trials
 }
+
+// costIs is what is known of a row's money.
+type costIs uint8
+
+const (
+	noCost    costIs = iota
+	odd              // no amount that can be counted, such as NaN
+	countable        // in nano-dollars
+)
 
 // at is the value of a row.
 func at[T any](col []T, row int) T {
@@ -36,53 +46,72 @@ func at[T any](col []T, row int) T {
 	return col[row]
 }
 
-// tallyStored adds the stored roll-ups: one goroutine decodes, this one counts.
+// tallyStored adds the stored roll-ups.
 func (s *Session) tallyStored(ctx context.Context, t *tally) error {
 	batches := newInterner()
-	files := s.rollFiles(t.spec.Runs)
-	if len(files) == 0 {
-		return nil
-	}
 	gone := s.goneRows(batches)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	groups := make(chan *rollGroup, 2)
-	var failed error
-	go func() {
-		defer close(groups)
-		for _, f := range files {
-			if failed = readRollup(ctx, f.Path, t, batches, groups); failed != nil {
-				return
+	return eachGroup(ctx, s.rollFiles(t.spec.Runs), s.decoders(), func(r *groupReader) (*countGroup, error) {
+		g := countGroups.Get().(*countGroup)
+		*g = countGroup{rows: r.rows, keys: r.keys(t.spec.Settings), nano: g.nano, cost: g.cost}
+		if t.spec.Where != nil {
+			g.truth = t.spec.Where.truths(r)
+		}
+		g.n, g.c, g.ungraded, g.cached, g.costN = r.ints("n"), r.ints("c"), r.ints("ungraded"), r.ints("cached"), r.ints("n_cost_usd")
+		g.runAt = r.times("run_at")
+		r.nanos("sum_cost_usd", g)
+		return g, r.err
+	}, func(g *countGroup) error {
+		return t.eachSegment(g, batches, func(keys []int32, batch int32, tasks *taskCodes, from, to int) error {
+			run := t.runKey(keys)
+			if s.live[run] || t.spec.Runs != nil && !t.spec.Runs[run] || gone != nil && gone(batch, run) {
+				return nil
+			}
+			return t.addRolled(g, keys, tasks, from, to)
+		})
+	})
+}
+
+// addRolled counts rows of one run of a roll-up.
+func (t *tally) addRolled(g *countGroup, keys []int32, tasks *taskCodes, from, to int) error {
+	entered := false
+	for row := from; row < to; row++ {
+		if g.truth != nil && at(g.truth, row) != yes {
+			continue
+		}
+		if !entered && (t.current == nil || !sameKeys(t.current.keys, keys)) {
+			if err := t.enter(keys); err != nil {
+				return err
 			}
 		}
-	}()
-	var err error
-	for g := range groups {
-		if err == nil {
-			if err = t.addGroup(g, s.live, gone); err != nil {
-				stop()
-			}
+		entered = true
+		err := t.count(tasks.number(t, keys[inSuite], row), tallyRow{
+			n: at(g.n, row), c: at(g.c, row), ungraded: at(g.ungraded, row), cached: at(g.cached, row), runAt: at(g.runAt, row),
+			nano: at(g.nano, row), priced: at(g.cost, row) == countable, costN: at(g.costN, row),
+		})
+		if err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = failed
-	}
-	return err
+	return nil
+}
+
+func (t *tally) runKey(keys []int32) store.RunKey {
+	return store.RunKey{Suite: t.in[inSuite].names[keys[inSuite]], RunID: t.in[inRun].names[keys[inRun]]}
 }
 
 // rollFiles are the roll-ups that can hold one of the runs.
 func (s *Session) rollFiles(runs map[store.RunKey]bool) []store.File {
+	return s.filesWith(s.have.taskRuns, runs)
+}
+
+// filesWith are those of files that can hold one of the runs; nil means any.
+func (s *Session) filesWith(files []store.File, runs map[store.RunKey]bool) []store.File {
 	if runs == nil {
-		return s.have.taskRuns
+		return files
 	}
-	batches := map[string]bool{}
-	s.have.runs(func(r *store.Record, run store.RunKey) {
-		if runs[run] {
-			batches[r.Batch] = true
-		}
-	})
+	batches := s.have.batchesOf(runs)
 	var out []store.File
-	for _, f := range s.have.taskRuns {
+	for _, f := range files {
 		if slices.ContainsFunc(f.Batches, func(b string) bool { return batches[b] }) {
 			out = append(out, f)
 		}
@@ -110,267 +139,324 @@ func (s *Session) goneRows(batches *interner) func(batch int32, run store.RunKey
 	return func(batch int32, run store.RunKey) bool { return whole[batch] || runs[batch][run] }
 }
 
-// addGroup counts the rows of a row group but those of other runs.
-func (t *tally) addGroup(g *rollGroup, live map[store.RunKey]bool, gone func(int32, store.RunKey) bool) error {
-	keys := make([]int32, len(t.in))
-	var vary []int // the columns that tell runs apart here
-	for i, col := range g.keys {
-		if keys[i] = col[0]; len(col) > 1 && i != inTask {
-			vary = append(vary, i)
-		}
+// decoders is how many row groups are decoded at once.
+func (s *Session) decoders() int {
+	n := runtime.GOMAXPROCS(0)
+	if s.cfg.Threads > 0 {
+		n = min(n, s.cfg.Threads)
 	}
-	batch, skip := int32(-1), false
-	for row := range g.rows {
-		change := row == 0
-		for _, i := range vary {
-			if k := g.keys[i][row]; k != keys[i] {
-				keys[i], change = k, true
-			}
-		}
-		if b := at(g.batch, row); b != batch {
-			batch, change = b, true
-		}
-		keys[inTask] = at(g.keys[inTask], row)
-		if change {
-			run := store.RunKey{Suite: g.suites[keys[inSuite]], RunID: g.runs[keys[inRun]]}
-			skip = live[run] || t.spec.Runs != nil && !t.spec.Runs[run] || gone != nil && gone(batch, run)
-			if !skip && (t.current == nil || !sameKeys(t.current.keys, keys)) {
-				if err := t.enter(keys); err != nil {
-					return err
-				}
-			}
-		}
-		if skip {
-			continue
-		}
-		err := t.count(keys[inTask], tallyRow{
-			n: at(g.n, row), c: at(g.c, row), ungraded: at(g.ungraded, row), cached: at(g.cached, row), runAt: at(g.runAt, row),
-			nano: at(g.nano, row), priced: at(g.priced, row), costN: at(g.costN, row),
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return max(1, min(n, 8))
 }
 
-// readRollup sends the row groups of a roll-up.
-func readRollup(ctx context.Context, path string, t *tally, batches *interner, groups chan<- *rollGroup) (err error) {
+// groupJob is a row group on its way.
+type groupJob struct {
+	path  string
+	in    *file.Reader
+	last  bool // of its file
+	group int
+	out   *countGroup
+	err   error
+	done  chan struct{}
+}
+
+// eachGroup decodes the row groups of files, several at once, and hands them to use in order.
+func eachGroup(ctx context.Context, files []store.File, workers int, decode func(r *groupReader) (*countGroup, error), use func(*countGroup) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	todo, ordered := make(chan *groupJob), make(chan *groupJob, workers+1)
+	var failed error
+	go func() {
+		defer close(ordered)
+		defer close(todo)
+		for _, f := range files {
+			if failed = offerGroups(ctx, f.Path, todo, ordered); failed != nil {
+				return
+			}
+		}
+	}()
+	for range workers {
+		go func() {
+			buf := &decodeBuf{}
+			for j := range todo {
+				buf.used = 0
+				j.decode(buf, decode)
+				close(j.done)
+			}
+		}()
+	}
+	var err error
+	for j := range ordered {
+		<-j.done
+		if err == nil {
+			if err = j.err; err == nil {
+				err = use(j.out)
+				countGroups.Put(j.out)
+			}
+			if err != nil {
+				stop()
+			}
+		}
+		if j.last {
+			j.in.Close()
+		}
+	}
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// offerGroups opens a file and offers its row groups.
+func offerGroups(ctx context.Context, path string, todo, ordered chan<- *groupJob) (err error) {
+	var in *file.Reader
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, r)
 		}
 	}()
-	in, err := file.OpenParquetFile(path, false)
-	if err != nil {
+	if in, err = file.OpenParquetFile(path, false); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	defer in.Close()
-	place := map[string]int{}
-	for i := range in.MetaData().Schema.NumColumns() {
-		place[in.MetaData().Schema.Column(i).Name()] = i
+	n := in.NumRowGroups()
+	if n == 0 {
+		return in.Close()
 	}
-	for i := range in.NumRowGroups() {
-		r := &rollReader{rg: in.RowGroup(i), place: place}
-		if r.rg.NumRows() == 0 {
-			continue
-		}
-		g, err := r.group(t, batches)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
-		select {
-		case groups <- g:
-		case <-ctx.Done():
+	for i := range n {
+		if ctx.Err() != nil {
+			j := &groupJob{in: in, last: true, err: context.Cause(ctx), done: make(chan struct{})}
+			close(j.done)
+			ordered <- j // whose receiver goes on to the end
 			return context.Cause(ctx)
 		}
+		j := &groupJob{path: path, in: in, last: i == n-1, group: i, done: make(chan struct{})}
+		ordered <- j
+		todo <- j
 	}
 	return nil
 }
 
-// rollReader decodes the columns of a row group.
-type rollReader struct {
-	rg    *file.RowGroupReader
-	place map[string]int
-	def   []int16
-	err   error
-}
-
-// mostRows is the largest row group that is taken, far above what the store writes.
-const mostRows = 4_000_000
-
-func (r *rollReader) group(t *tally, batches *interner) (*rollGroup, error) {
-	g := &rollGroup{rows: int(r.rg.NumRows())}
-	if g.rows > mostRows {
-		return nil, errUncounted
-	}
-	r.def = make([]int16, g.rows)
-	names := append([]string{"suite", "run_id", "task_id"}, t.spec.Settings...)
-	for i, name := range names {
-		g.keys = append(g.keys, r.numbers(name, t.in[i]))
-	}
-	g.batch = r.numbers("batch", batches)
-	g.suites, g.runs = t.in[inSuite].names, t.in[inRun].names
-	g.n, g.c, g.ungraded, g.cached = r.ints("n"), r.ints("c"), r.ints("ungraded"), r.ints("cached")
-	g.costN, g.runAt = r.ints("n_cost_usd"), r.micros("run_at")
-	g.nano, g.priced = r.nanos("sum_cost_usd")
-	return g, r.err
-}
-
-// column opens a column; same holds the bytes that all its values have, and all
-// says whether there is such a value, NULL for no bytes.
-func (r *rollReader) column(name string) (c file.ColumnChunkReader, same []byte, all bool) {
-	at, ok := r.place[name]
-	if r.err != nil || !ok {
-		if !ok {
-			r.err = errUncounted
+func (j *groupJob) decode(buf *decodeBuf, decode func(r *groupReader) (*countGroup, error)) {
+	defer func() {
+		if r := recover(); r != nil {
+			j.err = fmt.Errorf("read %s: the file is damaged: %v", j.path, r)
 		}
-		return nil, nil, false
+	}()
+	r, err := newGroupReader(j.in, j.group)
+	if err == nil {
+		r.buf = buf
 	}
-	chunk, err := r.rg.MetaData().ColumnChunk(at)
+	if err == nil && r.rows == 0 {
+		j.out = &countGroup{}
+		return
+	}
+	if err == nil {
+		j.out, err = decode(r)
+	}
 	if err != nil {
-		r.err = err
-		return nil, nil, false
+		j.err = fmt.Errorf("read %s: %w", j.path, err)
 	}
-	if st, err := chunk.Statistics(); err == nil && st != nil && st.HasNullCount() {
-		switch {
-		case st.NullCount() == r.rg.NumRows():
-			return nil, nil, true
-		case st.NullCount() == 0 && st.HasMinMax():
-			if low := st.EncodeMin(); len(low) > 0 && string(low) == string(st.EncodeMax()) && chunk.Type() != pq.Types.Double {
-				return nil, low, true
+}
+
+// eachSegment calls use for every stretch of rows of a group that have the same keys, the
+// task aside, which each row has its own of. keys are good until it returns.
+func (t *tally) eachSegment(g *countGroup, batches *interner, use func(keys []int32, batch int32, tasks *taskCodes, from, to int) error) error {
+	if g.rows == 0 {
+		return nil
+	}
+	last := len(g.keys) - 1
+	spans := make([][]colSpan, len(g.keys))
+	for i, col := range g.keys {
+		switch i {
+		case inTask:
+			spans[i] = []colSpan{{0, 0}}
+		case last:
+			spans[i] = idSpans(col, g.rows, batches)
+		default:
+			spans[i] = idSpans(col, g.rows, t.in[i])
+		}
+	}
+	tasks := &taskCodes{col: g.keys[inTask], in: t.in[inTask], suite: -1}
+	keys, at := make([]int32, len(g.keys)), make([]int, len(g.keys))
+	for from := 0; from < g.rows; {
+		to := g.rows
+		for i, of := range spans {
+			for at[i]+1 < len(of) && int(of[at[i]+1].start) <= from {
+				at[i]++
+			}
+			keys[i] = of[at[i]].code
+			if at[i]+1 < len(of) {
+				to = min(to, int(of[at[i]+1].start))
 			}
 		}
+		if err := use(keys[:last], keys[last], tasks, from, to); err != nil {
+			return err
+		}
+		from = to
 	}
-	if c, err = r.rg.Column(at); err != nil {
-		r.err = err
-	}
-	return c, nil, false
+	return nil
 }
 
-// numbers are the values of a column of texts, or of numbers as settings.
-func (r *rollReader) numbers(name string, in *interner) []int32 {
-	col, same, all := r.column(name)
-	switch {
-	case r.err != nil:
-		return nil
-	case all && same == nil:
-		return []int32{0}
-	case all:
-		return []int32{in.id(same)}
+// idSpans are a column's runs of rows by the numbers of its values.
+func idSpans(col *column, rows int, in *interner) []colSpan {
+	ids := make([]int32, col.size()) // 0: not looked up
+	var buf [8]byte
+	id := func(code int32) int32 {
+		if code == noValue {
+			return 0
+		}
+		if ids[code] == 0 {
+			ids[code] = in.id(col.bytes(code, buf[:]))
+		}
+		return ids[code]
 	}
-	out := make([]int32, r.rg.NumRows())
-	switch col := col.(type) {
-	case *file.ByteArrayColumnChunkReader:
-		values := make([]pq.ByteArray, 8192)
-		r.spread(len(out), len(values), func(want int64, def []int16) (int64, int, error) {
-			return col.ReadBatchInPage(want, values, def, nil)
-		}, func(row, value int) { out[row] = in.id(values[value]) })
-	case *file.Float64ColumnChunkReader:
-		values := make([]float64, 8192)
-		r.spread(len(out), len(values), func(want int64, def []int16) (int64, int, error) {
-			return col.ReadBatchInPage(want, values, def, nil)
-		}, func(row, value int) {
-			out[row] = in.id(binary.LittleEndian.AppendUint64(nil, math.Float64bits(values[value])))
-		})
-	case *file.Int32ColumnChunkReader:
-		values := make([]int32, 8192)
-		r.spread(len(out), len(values), func(want int64, def []int16) (int64, int, error) {
-			return col.ReadBatchInPage(want, values, def, nil)
-		}, func(row, value int) {
-			out[row] = in.id(binary.LittleEndian.AppendUint32(nil, uint32(values[value])))
-		})
+	var out []colSpan
+	add := func(row, code int32) {
+		if n := len(out); n == 0 || out[n-1].code != id(code) {
+			out = append(out, colSpan{row, id(code)})
+		}
+	}
+	switch {
+	case col.codes != nil:
+		for row, code := range col.codes {
+			if row == 0 || code != col.codes[row-1] {
+				add(int32(row), code)
+			}
+		}
+	case len(col.spans) > 0:
+		for _, s := range col.spans {
+			add(s.start, s.code)
+		}
 	default:
-		r.err = errUncounted
+		for row := range rows {
+			add(int32(row), int32(row))
+		}
 	}
 	return out
 }
 
-// spread reads a column in steps and calls use for each row that has a value.
-func (r *rollReader) spread(rows, step int, read func(want int64, def []int16) (int64, int, error), use func(row, value int)) {
-	for row := 0; row < rows && r.err == nil; {
-		want := min(rows-row, step)
-		total, values, err := read(int64(want), r.def[:want])
-		if err != nil || total <= 0 {
-			r.err = fmt.Errorf("a column ends at row %d of %d: %w", row, rows, errUncounted)
-			return
-		}
-		if int64(values) == total {
-			for i := range values {
-				use(row+i, i)
-			}
-		} else {
-			value := 0
-			for i, d := range r.def[:total] {
-				if d > 0 {
-					use(row+i, value)
-					value++
-				}
-			}
-		}
-		row += int(total)
+// taskCodes numbers the tasks of a row group's rows.
+type taskCodes struct {
+	col   *column
+	in    *interner
+	ids   []int32 // by code, the number of the name
+	nos   []int32 // by code, one plus the number of the task in suite
+	suite int32
+}
+
+func (c *taskCodes) number(t *tally, suite int32, row int) int32 {
+	code := int32(row)
+	if c.col.codes != nil {
+		code = c.col.codes[row]
+	} else if len(c.col.spans) > 0 {
+		code = c.col.spans[0].code
 	}
+	if c.suite != suite {
+		c.suite = suite
+		c.nos = make([]int32, c.col.size()+1)
+		if c.ids == nil {
+			c.ids = make([]int32, c.col.size()+1)
+		}
+	}
+	if no := c.nos[code+1]; no > 0 {
+		return no - 1
+	}
+	if code != noValue && c.ids[code+1] == 0 {
+		var buf [8]byte
+		c.ids[code+1] = c.in.id(c.col.bytes(code, buf[:]))
+	}
+	no := t.taskNo(suite, c.ids[code+1])
+	c.nos[code+1] = no + 1
+	return no
+}
+
+// keys are the columns that tell rows apart, in the order of tally.in, and the batch.
+func (r *groupReader) keys(settings []string) []*column {
+	var out []*column
+	buf := r.buf
+	defer func() { r.buf = buf }()
+	r.buf = &decodeBuf{} // they outlive the decoding
+	for _, name := range append(append([]string{"suite", "run_id", "task_id"}, settings...), "batch") {
+		out = append(out, r.column(name, name != "task_id"))
+	}
+	return out
 }
 
 // ints are the values of a column of counts, which has no NULL.
-func (r *rollReader) ints(name string) []int64 {
-	col, same, all := r.column(name)
-	switch {
-	case r.err != nil:
-		return nil
-	case all && len(same) == 8:
-		return []int64{int64(binary.LittleEndian.Uint64(same))}
-	case all:
-		r.err = errUncounted
+func (r *groupReader) ints(name string) []int64 {
+	col := r.column(name, false)
+	if r.err != nil {
 		return nil
 	}
-	c, ok := col.(*file.Int64ColumnChunkReader)
-	if !ok {
-		r.err = errUncounted
-		return nil
+	if code, ok := col.alike(); ok && code != noValue {
+		return []int64{int64(col.nums[code])}
 	}
-	out := make([]int64, r.rg.NumRows())
-	for row := 0; row < len(out) && r.err == nil; {
-		total, values, err := c.ReadBatch(int64(len(out)-row), out[row:], r.def, nil)
-		if err != nil || total <= 0 || int64(values) != total {
-			r.err = errUncounted
+	out := make([]int64, r.rows)
+	for row := range out {
+		v, ok := col.number(row)
+		if !ok {
+			r.err = fmt.Errorf("column %s: it has no value in row %d: %w", name, row, errUncounted)
+			return nil
 		}
-		row += int(total)
+		out[row] = int64(v)
 	}
 	return out
 }
 
-// micros are the values of a column of times.
-func (r *rollReader) micros(name string) []int64 {
-	at, ok := r.place[name]
-	if !ok {
+// times are the values of a column of times, in microseconds.
+func (r *groupReader) times(name string) []int64 {
+	if !r.micros(name) && r.err == nil {
 		r.err = errUncounted
-		return nil
-	}
-	logical, ok := r.rg.MetaData().Schema.Column(at).LogicalType().(pqschema.TimestampLogicalType)
-	if !ok || logical.TimeUnit() != pqschema.TimeUnitMicros {
-		r.err = errUncounted
-		return nil
 	}
 	return r.ints(name)
 }
 
-// nanos are the values of a column of money in nano-dollars, and whether there is
-// one.
-func (r *rollReader) nanos(name string) ([]int64, []bool) {
-	col, _, all := r.column(name)
-	if r.err != nil || all {
-		return []int64{0}, []bool{false}
+// nanos sets the money in nano-dollars, and what is known of each amount.
+func (r *groupReader) nanos(name string, g *countGroup) {
+	col := r.column(name, false)
+	if code, ok := col.alike(); r.err != nil || ok && code == noValue {
+		g.nano, g.cost = append(g.nano[:0], 0), append(g.cost[:0], noCost)
+		return
 	}
-	c, ok := col.(*file.Float64ColumnChunkReader)
-	if !ok {
-		r.err = errUncounted
-		return nil, nil
+	g.nano, g.cost = resized(g.nano, r.rows), resized(g.cost, r.rows)
+	if col.codes == nil {
+		for row := range g.nano {
+			v, _ := col.number(row)
+			g.nano[row], g.cost[row] = amount(v)
+		}
+		return
 	}
-	out, there := make([]int64, r.rg.NumRows()), make([]bool, r.rg.NumRows())
-	values := make([]float64, 8192)
-	r.spread(len(out), len(values), func(want int64, def []int16) (int64, int, error) {
-		return c.ReadBatchInPage(want, values, def, nil)
-	}, func(row, value int) { out[row], there[row] = nano(values[value]) })
-	return out, there
+	if col.size() > r.rows/2 {
+		for row, code := range col.codes {
+			g.nano[row], g.cost[row] = 0, noCost
+			if code != noValue {
+				g.nano[row], g.cost[row] = amount(col.nums[code])
+			}
+		}
+		return
+	}
+	// A number is taken once for each value of the column.
+	values, kinds := make([]int64, col.size()+1), make([]costIs, col.size()+1)
+	for i, v := range col.nums {
+		values[i+1], kinds[i+1] = amount(v)
+	}
+	for row, code := range col.codes {
+		g.nano[row], g.cost[row] = values[code+1], kinds[code+1]
+	}
+}
+
+func amount(bits uint64) (int64, costIs) {
+	if n, ok := nano(floatOf(bits)); ok {
+		return n, countable
+	}
+	return 0, odd
+}
+
+// countGroups are row groups whose memory can be used again.
+var countGroups = sync.Pool{New: func() any { return &countGroup{} }}
+
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 	"strings"
+
+	"passhat/ingest/store"
 )
 
 // Places of the text columns of a row of task_runs; the settings follow.
@@ -31,22 +33,34 @@ type tally struct {
 	codes  []tallyKey // the counts that occur, by number
 	codeOf map[tallyKey]int32
 	small  [smallCount * smallCount]int32 // by n and c, the number plus one
-	dense  [][]uint32                     // by place: of each task, how many runs have each of the first counts
+	dense  [][][]uint32                   // by place, code and task: how many runs; neighbours among tasks are met one after the other
+	cells  int                            // in dense
 	heads  [][]int32                      // by place and task: one plus the first of its other kinds
 	kinds  []tallyKind
 
-	current *tallyRun // the run of the last row
-	number  int32     // its number plus one
-	class   [][]int32 // by place and task: one plus the class; nil: all are of class 0
+	current *tallyRun   // the run of the last row
+	number  int32       // its number plus one
+	found   []foundCell // by class and code, where those are small
+	class   [][]int32   // by place and task: one plus the class; nil: all are of class 0
+
+	// Of single trials: the counts of the current run by task, those that it has, and the runs that
+	// come in several batches, with how many tasks are held of them.
+	sums    []trialSum
+	touched []int32
+	parked  map[store.RunKey][]parkedSum
+	held    int
+	log     *cellLog
 }
 
 type tallyRun struct {
 	keys  []int32
 	place int32
 	cells []tallyCell
-	found []int32            // by code: one plus the place in cells
-	class map[[2]int32]int32 // the same by class and code
+	class map[[2]int32]int32 // by class and code, where those are large: the place in cells
 }
+
+// foundCell says where a run's cell is.
+type foundCell struct{ number, at int32 }
 
 type tallyKey struct{ n, c, ungraded, cached int64 }
 
@@ -74,10 +88,10 @@ type tallyRow struct {
 
 const (
 	smallCount = 16
-	denseCodes = 16
-	mostDense  = 32_000_000 // of 4 bytes
+	mostDense  = 24_000_000 // of 4 bytes
 	mostKinds  = 4_000_000  // of 16 bytes
 	mostCodes  = 4096
+	codeBits   = 8
 )
 
 func newTally(spec CountSpec) *tally {
@@ -121,7 +135,7 @@ func (t *tally) add(keys []int32, row tallyRow) error {
 			return err
 		}
 	}
-	return t.count(keys[inTask], row)
+	return t.count(t.taskNo(keys[inSuite], keys[inTask]), row)
 }
 
 func sameKeys(a, b []int32) bool {
@@ -178,10 +192,9 @@ func (t *tally) taskNo(suite, name int32) int32 {
 	return of[name] - 1
 }
 
-// count adds a row to the run that was entered.
-func (t *tally) count(name int32, row tallyRow) error {
+// count adds a row of a task to the run that was entered.
+func (t *tally) count(task int32, row tallyRow) error {
 	run := t.current
-	task := t.taskNo(run.keys[inSuite], name)
 	if t.tasks[task].last == t.number {
 		return errUncounted // a task in several rows
 	}
@@ -198,16 +211,15 @@ func (t *tally) count(name int32, row tallyRow) error {
 	if !ok {
 		return errUncounted
 	}
-	cell := run.cell(class, code, row.runAt, t.class != nil)
+	cell := t.cell(class, code, row.runAt)
 	cell.tasks++
 	cell.costN += row.costN
 	cell.runAt = min(cell.runAt, row.runAt)
 	if row.priced {
-		sum := cell.nano + row.nano
-		if (sum > cell.nano) != (row.nano > 0) && row.nano != 0 {
+		if !addTo(&cell.nano, row.nano) {
 			return errUncounted
 		}
-		cell.nano, cell.priced = sum, true
+		cell.priced = true
 	}
 	if t.class != nil {
 		return nil
@@ -238,43 +250,39 @@ func (t *tally) code(row tallyRow) (int32, bool) {
 	return code, true
 }
 
+// mostFound bounds the table by which a run's cells are found.
+const mostFound = 1 << 16
+
 // cell finds the cell of a class and code, or makes it.
-func (r *tallyRun) cell(class, code int32, runAt int64, byClass bool) *tallyCell {
-	if byClass {
-		at, ok := r.class[[2]int32{class, code}]
-		if !ok {
-			if r.class == nil {
-				r.class = map[[2]int32]int32{}
-			}
-			at = int32(len(r.cells))
-			r.class[[2]int32{class, code}] = at
+func (t *tally) cell(class, code int32, runAt int64) *tallyCell {
+	r := t.current
+	if at := int(class)<<codeBits | int(code); at < mostFound && code < 1<<codeBits {
+		if at >= len(t.found) {
+			t.found = append(t.found, make([]foundCell, at+64-len(t.found))...)
+		}
+		f := &t.found[at]
+		if f.number != t.number {
+			*f = foundCell{t.number, int32(len(r.cells))}
 			r.cells = append(r.cells, tallyCell{class: class, code: code, runAt: runAt})
 		}
-		return &r.cells[at]
+		return &r.cells[f.at]
 	}
-	if int(code) >= len(r.found) {
-		r.found = append(r.found, make([]int32, int(code)+8-len(r.found))...)
+	at, ok := r.class[[2]int32{class, code}]
+	if !ok {
+		if r.class == nil {
+			r.class = map[[2]int32]int32{}
+		}
+		at = int32(len(r.cells))
+		r.class[[2]int32{class, code}] = at
+		r.cells = append(r.cells, tallyCell{class: class, code: code, runAt: runAt})
 	}
-	if r.found[code] == 0 {
-		r.cells = append(r.cells, tallyCell{code: code, runAt: runAt})
-		r.found[code] = int32(len(r.cells))
-	}
-	return &r.cells[r.found[code]-1]
+	return &r.cells[at]
 }
 
 // kind counts a run of a task.
 func (t *tally) kind(place, task, code int32) error {
-	if code < denseCodes {
-		dense := t.dense[place]
-		if end := (int(task) + 1) * denseCodes; end > len(dense) {
-			more := end - len(dense) + len(dense)/2
-			if len(t.dense)*(len(dense)+more) > mostDense {
-				return errUncounted
-			}
-			dense = append(dense, make([]uint32, more)...)
-			t.dense[place] = dense
-		}
-		dense[int(task)*denseCodes+int(code)]++
+	if t.room(place, task, code) {
+		t.dense[place][code][task]++
 		return nil
 	}
 	heads := t.heads[place]
@@ -296,13 +304,35 @@ func (t *tally) kind(place, task, code int32) error {
 	return nil
 }
 
+// room makes room in dense, as long as there is memory for it.
+func (t *tally) room(place, task, code int32) bool {
+	codes := t.dense[place]
+	for int(code) >= len(codes) {
+		codes = append(codes, nil)
+		t.dense[place] = codes
+	}
+	of := codes[code]
+	if int(task) < len(of) {
+		return true
+	}
+	more := max(int(task)+1-len(of)+len(of)/2, min(len(t.tasks), 1<<16)-len(of))
+	if t.cells+more > mostDense {
+		return false
+	}
+	t.cells += more
+	codes[code] = append(of, make([]uint32, more)...)
+	return true
+}
+
 // eachKind calls use for every place and task, and counts with the number of runs that
-// have them.
+// have them, in one call or several.
 func (t *tally) eachKind(use func(place, task int32, counts tallyKey, runs int64)) {
-	for place, dense := range t.dense {
-		for i, runs := range dense {
-			if runs > 0 {
-				use(int32(place), int32(i/denseCodes), t.codes[i%denseCodes], int64(runs))
+	for place, codes := range t.dense {
+		for code, tasks := range codes {
+			for task, runs := range tasks {
+				if runs > 0 {
+					use(int32(place), int32(task), t.codes[code], int64(runs))
+				}
 			}
 		}
 		for task, at := range t.heads[place] {

@@ -250,6 +250,7 @@ func (s *Session) Close() error {
 	if s.db != nil && !leave {
 		errs = append(errs, s.db.Close())
 	}
+	s.counted.close()
 	if s.temp != nil {
 		errs = append(errs, s.temp.remove())
 	}

@@ -111,19 +111,32 @@ func (s *Session) appendRecords() error {
 	return s.appendRows("reject_files", rejects)
 }
 
+// addRow appends a row to a table.
+type addRow = func(row ...driver.Value) error
+
 // appendRows fills a table of schema.
 func (s *Session) appendRows(table string, rows [][]driver.Value) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	return s.appendEach(table, func(add addRow) error {
+		for _, row := range rows {
+			if err := add(row...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// appendEach fills a table of schema with the rows that each adds.
+func (s *Session) appendEach(table string, each func(add addRow) error) error {
 	a, err := duckdb.NewAppenderFromConn(s.drv, schema, table)
 	if err != nil {
 		return clean(err, "", 0)
 	}
-	for _, row := range rows {
-		if err := a.AppendRow(row...); err != nil {
-			return clean(err, "", 0)
-		}
+	if err := each(func(row ...driver.Value) error { return a.AppendRow(row...) }); err != nil {
+		return clean(err, "", 0)
 	}
 	if err := a.Close(); err != nil {
 		return clean(err, "", 0)

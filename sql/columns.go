@@ -1,0 +1,441 @@
+package sql
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	pq "github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// noValue is the code of NULL.
+const noValue = -1
+
+// column is a column of a row group: which of its values each row has. Values are
+// texts or numbers, these by their bits.
+type column struct {
+	spans []colSpan // runs of rows with one code, where they were asked for, or one for all rows alike
+	codes []int32   // by row; nil: spans say it, or else row i has the value i
+	texts [][]byte
+	nums  []uint64
+	width int // bytes of a number in Parquet's plain form, 0 for texts
+}
+
+// colSpan is a run of rows, up to the next one's start.
+type colSpan struct{ start, code int32 }
+
+// alike says whether all rows have the same value, and its code.
+func (c *column) alike() (int32, bool) {
+	if c.codes == nil && len(c.spans) == 1 {
+		return c.spans[0].code, true
+	}
+	return 0, false
+}
+
+// number is the value of a row, false for NULL.
+func (c *column) number(row int) (uint64, bool) {
+	code := int32(row)
+	if c.codes != nil {
+		code = c.codes[row]
+	} else if len(c.spans) > 0 {
+		code = c.spans[0].code
+	}
+	if code == noValue {
+		return 0, false
+	}
+	return c.nums[code], true
+}
+
+// size is the number of values, from which codes count.
+func (c *column) size() int { return max(len(c.texts), len(c.nums)) }
+
+func floatOf(bits uint64) float64 { return math.Float64frombits(bits) }
+
+// bytes are those of a value, as statistics in a footer have them.
+func (c *column) bytes(code int32, buf []byte) []byte {
+	switch c.width {
+	case 0:
+		return c.texts[code]
+	case 4:
+		return binary.LittleEndian.AppendUint32(buf[:0], uint32(c.nums[code]))
+	default:
+		return binary.LittleEndian.AppendUint64(buf[:0], c.nums[code])
+	}
+}
+
+// groupReader decodes columns of a row group. The first error stays.
+type groupReader struct {
+	rg    *file.RowGroupReader
+	place map[string]int
+	rows  int
+	buf   *decodeBuf
+	err   error
+}
+
+// decodeBuf is memory for numbers that are needed until the row group is decoded.
+type decodeBuf struct {
+	nums [][]uint64
+	used int
+}
+
+// take is memory for so many numbers.
+func (b *decodeBuf) take(n int) []uint64 {
+	if b.used == len(b.nums) {
+		b.nums = append(b.nums, nil)
+	}
+	out := resized(b.nums[b.used], n)
+	b.nums[b.used] = out
+	b.used++
+	return out[:0]
+}
+
+// mostRows is the largest row group that is taken, far above what the store writes.
+const mostRows = 4_000_000
+
+// newGroupReader is for a row group of a file.
+func newGroupReader(in *file.Reader, group int) (*groupReader, error) {
+	r := &groupReader{rg: in.RowGroup(group), place: map[string]int{}}
+	if r.rg.NumRows() > mostRows {
+		return nil, errUncounted
+	}
+	r.rows = int(r.rg.NumRows())
+	for i := range in.MetaData().Schema.NumColumns() {
+		r.place[in.MetaData().Schema.Column(i).Name()] = i
+	}
+	return r, nil
+}
+
+// column decodes a column; spans: as runs of rows, for one that changes seldom.
+func (r *groupReader) column(name string, spans bool) *column {
+	at, ok := r.place[name]
+	if !ok && r.err == nil {
+		r.err = errUncounted
+	}
+	if r.err != nil {
+		return &column{spans: []colSpan{{0, noValue}}}
+	}
+	c, err := r.footerColumn(at)
+	if c == nil && err == nil {
+		c, err = r.codedColumn(at, spans)
+	}
+	if c == nil && err == nil {
+		c, err = r.rawColumn(at)
+	}
+	if c == nil && err == nil {
+		c, err = r.plainColumn(at)
+	}
+	if err != nil {
+		r.err = fmt.Errorf("column %s: %w", name, err)
+		return &column{spans: []colSpan{{0, noValue}}}
+	}
+	return c
+}
+
+// widthOf is the width of a column's numbers, -1 for a type that is not read.
+func widthOf(t pq.Type) int {
+	switch t {
+	case pq.Types.ByteArray:
+		return 0
+	case pq.Types.Boolean:
+		return 1
+	case pq.Types.Int32:
+		return 4
+	case pq.Types.Int64, pq.Types.Double:
+		return 8
+	}
+	return -1
+}
+
+// footerColumn is a column of which the footer says that all values are the same. The
+// bounds of floats leave out NaN, and don't tell the zeros apart.
+func (r *groupReader) footerColumn(at int) (*column, error) {
+	chunk, err := r.rg.MetaData().ColumnChunk(at)
+	if err != nil {
+		return nil, err
+	}
+	c := &column{width: widthOf(chunk.Type())}
+	if c.width < 0 {
+		return nil, errUncounted
+	}
+	st, err := chunk.Statistics()
+	if err != nil || st == nil || !st.HasNullCount() {
+		return nil, nil
+	}
+	if st.NullCount() == int64(r.rows) {
+		c.spans = []colSpan{{0, noValue}}
+		return c, nil
+	}
+	if st.NullCount() > 0 || !st.HasMinMax() || chunk.Type() == pq.Types.Double {
+		return nil, nil
+	}
+	low := st.EncodeMin()
+	if len(low) == 0 || string(low) != string(st.EncodeMax()) {
+		return nil, nil
+	}
+	c.spans = []colSpan{{0, 0}}
+	return c, c.add(low)
+}
+
+// add appends a value in Parquet's plain form.
+func (c *column) add(b []byte) error {
+	switch {
+	case c.width == 0:
+		c.texts = append(c.texts, b)
+	case len(b) != c.width:
+		return errUncounted
+	case c.width == 1:
+		c.nums = append(c.nums, uint64(b[0]))
+	case c.width == 4:
+		c.nums = append(c.nums, uint64(int64(int32(binary.LittleEndian.Uint32(b)))))
+	default:
+		c.nums = append(c.nums, binary.LittleEndian.Uint64(b))
+	}
+	return nil
+}
+
+// codedColumn reads a column that has a dictionary; nil: it has none for all of it.
+func (r *groupReader) codedColumn(at int, spans bool) (*column, error) {
+	chunk, err := r.rg.MetaData().ColumnChunk(at)
+	if err != nil || !chunk.HasDictionaryPage() {
+		return nil, err
+	}
+	pages, err := r.rg.GetColumnPageReader(at)
+	if err != nil {
+		return nil, err
+	}
+	defer pages.Close()
+	c := &column{width: widthOf(chunk.Type())}
+	from := &codeReader{optional: r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1, spans: spans}
+	if !spans {
+		from.codes = make([]int32, 0, r.rows)
+	}
+	for from.rows < r.rows && pages.Next() {
+		switch page := pages.Page().(type) {
+		case *file.DictionaryPage:
+			if err := c.dictionary(page); err != nil {
+				return nil, err
+			}
+			from.size = int32(c.size())
+		case *file.DataPageV1:
+			if e := pq.Encoding(page.Encoding()); e != pq.Encodings.RLEDict && e != pq.Encodings.PlainDict {
+				return nil, nil
+			}
+			if err := from.page(page.Data(), min(int(page.NumValues()), r.rows-from.rows)); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, nil
+		}
+	}
+	if err := pages.Err(); err != nil {
+		return nil, err
+	}
+	if from.rows != r.rows {
+		return nil, fmt.Errorf("it ends at row %d of %d: %w", from.rows, r.rows, errUncounted)
+	}
+	c.codes, c.spans = from.codes, from.found
+	if spans && len(c.spans) > 1 && len(c.spans) > r.rows/4 {
+		c.codes, c.spans = spread(c.spans, r.rows), nil
+	}
+	return c, nil
+}
+
+// spread gives every row its code.
+func spread(spans []colSpan, rows int) []int32 {
+	out := make([]int32, rows)
+	for i, s := range spans {
+		end := rows
+		if i+1 < len(spans) {
+			end = int(spans[i+1].start)
+		}
+		for row := int(s.start); row < end; row++ {
+			out[row] = s.code
+		}
+	}
+	return out
+}
+
+// dictionary takes the values of a dictionary page, whose bytes are the reader's.
+func (c *column) dictionary(page *file.DictionaryPage) error {
+	b, n := page.Data(), int(page.NumValues())
+	if n < 0 || n > len(b) {
+		return errUncounted
+	}
+	if c.width == 0 {
+		b = append([]byte(nil), b...)
+		c.texts = make([][]byte, 0, n)
+	} else {
+		c.nums = make([]uint64, 0, n)
+	}
+	for range n {
+		size := c.width
+		if size == 0 {
+			if len(b) < 4 {
+				return errUncounted
+			}
+			size = int(binary.LittleEndian.Uint32(b))
+			b = b[4:]
+		}
+		if size < 0 || size > len(b) {
+			return errUncounted
+		}
+		if err := c.add(b[:size:size]); err != nil {
+			return err
+		}
+		b = b[size:]
+	}
+	return nil
+}
+
+// rawColumn reads a column of numbers that stand in its pages as they are and have no
+// NULL among them; nil: it is not so.
+func (r *groupReader) rawColumn(at int) (*column, error) {
+	chunk, err := r.rg.MetaData().ColumnChunk(at)
+	if err != nil || chunk.HasDictionaryPage() || widthOf(chunk.Type()) == 0 {
+		return nil, err
+	}
+	pages, err := r.rg.GetColumnPageReader(at)
+	if err != nil {
+		return nil, err
+	}
+	defer pages.Close()
+	c := &column{width: widthOf(chunk.Type())}
+	optional := r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1
+	c.nums = r.buf.take(r.rows)
+	for len(c.nums) < r.rows && pages.Next() {
+		page, ok := pages.Page().(*file.DataPageV1)
+		if !ok || pq.Encoding(page.Encoding()) != pq.Encodings.Plain {
+			return nil, nil
+		}
+		if !c.raw(page.Data(), min(int(page.NumValues()), r.rows-len(c.nums)), optional) {
+			return nil, nil
+		}
+	}
+	if err := pages.Err(); err != nil || len(c.nums) < r.rows {
+		return nil, err
+	}
+	return c, nil
+}
+
+// raw adds the numbers of a page; false: some are missing.
+func (c *column) raw(b []byte, rows int, optional bool) bool {
+	if optional {
+		if len(b) < 4 {
+			return false
+		}
+		n := int(binary.LittleEndian.Uint32(b))
+		if n > len(b)-4 {
+			return false
+		}
+		if v, count := soleRun(b[4 : 4+n]); v != 1 || count < rows {
+			return false
+		}
+		b = b[4+n:]
+	}
+	switch {
+	case rows <= 0 || c.width == 1 && len(b) < (rows+7)/8 || c.width > 1 && len(b) < rows*c.width:
+		return false
+	case c.width == 1:
+		for i := range rows {
+			c.nums = append(c.nums, uint64(b[i>>3]>>(i&7)&1))
+		}
+	case c.width == 4:
+		for i := range rows {
+			c.nums = append(c.nums, uint64(int64(int32(binary.LittleEndian.Uint32(b[4*i:])))))
+		}
+	default:
+		for i := range rows {
+			c.nums = append(c.nums, binary.LittleEndian.Uint64(b[8*i:]))
+		}
+	}
+	return true
+}
+
+// plainColumn reads a column through the library, value by value.
+func (r *groupReader) plainColumn(at int) (*column, error) {
+	col, err := r.rg.Column(at)
+	if err != nil {
+		return nil, err
+	}
+	c := &column{width: widthOf(col.Type())}
+	def := make([]int16, 8192)
+	switch col := col.(type) {
+	case *file.ByteArrayColumnChunkReader:
+		values := make([]pq.ByteArray, len(def))
+		err = takeValues(c, r.rows, def, func(want int64) (int64, int, error) {
+			return col.ReadBatchInPage(want, values, def, nil)
+		}, func(n int) {
+			for _, v := range values[:n] {
+				c.texts = append(c.texts, append([]byte(nil), v...))
+			}
+		})
+	case *file.Float64ColumnChunkReader:
+		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, math.Float64bits)
+	case *file.Int64ColumnChunkReader:
+		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, func(v int64) uint64 { return uint64(v) })
+	case *file.Int32ColumnChunkReader:
+		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, func(v int32) uint64 { return uint64(int64(v)) })
+	case *file.BooleanColumnChunkReader:
+		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, func(v bool) uint64 {
+			if v {
+				return 1
+			}
+			return 0
+		})
+	default:
+		err = errUncounted
+	}
+	return c, err
+}
+
+func takeNumbers[T any](c *column, rows int, def []int16, read func(int64, []T, []int16, []int16) (int64, int, error), bits func(T) uint64) error {
+	values := make([]T, len(def))
+	c.nums = make([]uint64, 0, rows)
+	return takeValues(c, rows, def, func(want int64) (int64, int, error) { return read(want, values, def, nil) }, func(n int) {
+		for _, v := range values[:n] {
+			c.nums = append(c.nums, bits(v))
+		}
+	})
+}
+
+// takeValues reads a column in steps; codes are made as soon as a row has no value.
+func takeValues(c *column, rows int, def []int16, read func(want int64) (int64, int, error), keep func(n int)) error {
+	for row := 0; row < rows; {
+		total, values, err := read(int64(min(rows-row, len(def))))
+		if err != nil || total <= 0 {
+			return fmt.Errorf("it ends at row %d of %d: %w", row, rows, errUncounted)
+		}
+		if int64(values) < total && c.codes == nil {
+			c.codes = make([]int32, row, rows)
+			for i := range c.codes {
+				c.codes[i] = int32(i)
+			}
+		}
+		if c.codes != nil {
+			next := int32(c.size())
+			for i := range total {
+				if int64(values) < total && def[i] == 0 {
+					c.codes = append(c.codes, noValue)
+					continue
+				}
+				c.codes = append(c.codes, next)
+				next++
+			}
+		}
+		keep(values)
+		row += int(total)
+	}
+	return nil
+}
+
+// micros says whether a column's numbers are times in microseconds.
+func (r *groupReader) micros(name string) bool {
+	at, ok := r.place[name]
+	if !ok {
+		return false
+	}
+	logical, ok := r.rg.MetaData().Schema.Column(at).LogicalType().(pqschema.TimestampLogicalType)
+	return ok && logical.TimeUnit() == pqschema.TimeUnitMicros
+}
