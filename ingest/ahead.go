@@ -74,6 +74,9 @@ func openOne(ctx context.Context, f Found, opt *Options) *opened {
 	if o.in, o.hash, o.err = openInput(ctx, f, opt); o.err == nil && opt.As != asLabels && opt.As != asPrices {
 		o.format, o.err = chooseFormat(o.in, f, opt)
 	}
+	if o.err == nil && o.hash == "" && o.format.chunks == nil {
+		o.hash, o.err = o.in.contentHash(ctx) // it is not read by lines
+	}
 	o.took = time.Since(start)
 	return o
 }

@@ -99,7 +99,7 @@ func pipeBy(ctx context.Context, in *Input, hash string, f Format, opt *Options,
 	var rows atomic.Int64
 	p := &pipeline{
 		in: in, opt: opt, f: f, sink: &m, jobs: jobs, rows: &rows,
-		seq: &sequencer{runName: in.Stem + "@" + hash[:8], fallback: in.runTime(loc),
+		seq: &sequencer{nameRun: in.runNamer(context.Background(), hash), fallback: in.runTime(loc),
 			runs: map[store.RunKey]runTime{}, numbers: map[uint64]int32{}},
 	}
 	err := p.run(ctx)

@@ -259,6 +259,9 @@ func sourceOf(in *Input, hash string, f Format, opt *Options) store.Source {
 	if src.LineFormat {
 		src.HashPrefix = in.linePrefix
 	}
+	if hash == "" {
+		src.LateHash = in.contentHash
+	}
 	return src
 }
 
@@ -317,7 +320,7 @@ func readInto(ctx context.Context, in *Input, src store.Source, f Format, opt *O
 	in.onRead = watch.read
 	p := &pipeline{
 		in: in, opt: opt, f: f, sink: to, jobs: opt.jobs(), rows: &watch.rows,
-		seq: &sequencer{runName: in.Stem + "@" + src.Hash[:8], fallback: in.runTime(loc),
+		seq: &sequencer{nameRun: in.runNamer(ctx, src.Hash), fallback: in.runTime(loc),
 			runs: map[store.RunKey]runTime{}, numbers: map[uint64]int32{}, first: max(opt.rank-1, 0)},
 	}
 	err = p.run(ctx)

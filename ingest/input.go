@@ -48,6 +48,7 @@ type Input struct {
 	notes        []string
 	naiveTimes   int64
 	headings     atomic.Int64 // rows that repeat a table's header
+	late         lateHash
 }
 
 // Open returns the decompressed bytes from the beginning.
@@ -67,7 +68,7 @@ func (in *Input) Open() (io.ReadCloser, error) {
 // OpenRest returns the decompressed bytes from Offset.
 func (in *Input) OpenRest() (io.ReadCloser, error) {
 	if in.Compression == Plain {
-		raw, err := in.OpenRaw()
+		raw, err := in.openRaw()
 		if err != nil {
 			return nil, err
 		}
@@ -75,6 +76,7 @@ func (in *Input) OpenRest() (io.ReadCloser, error) {
 			raw.Close()
 			return nil, fmt.Errorf("%s: go to byte %d: %w", in.Name, in.Offset, plainPathError(err))
 		}
+		raw.beside = in.hashBeside()
 		return raw, nil
 	}
 	rc, err := in.Open()
@@ -97,6 +99,14 @@ type RawFile interface {
 
 // OpenRaw returns the bytes as stored, compressed or not.
 func (in *Input) OpenRaw() (RawFile, error) {
+	raw, err := in.openRaw()
+	if err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+func (in *Input) openRaw() (*rawFile, error) {
 	if in.Folder != nil {
 		return nil, fmt.Errorf("%s: it is a folder, not a file", in.Name)
 	}
@@ -141,6 +151,7 @@ type rawFile struct {
 	*io.SectionReader
 	f      *os.File
 	onRead func(int)
+	beside *besideHash // of a reader from front to back; or nil
 }
 
 func (r *rawFile) Read(p []byte) (int, error) {
@@ -148,10 +159,18 @@ func (r *rawFile) Read(p []byte) (int, error) {
 	if r.onRead != nil && n > 0 {
 		r.onRead(n)
 	}
+	if r.beside != nil {
+		r.beside.take(p[:n])
+	}
 	return n, err
 }
 
-func (r *rawFile) Close() error { return r.f.Close() }
+func (r *rawFile) Close() error {
+	if r.beside != nil {
+		r.beside.end()
+	}
+	return r.f.Close()
+}
 
 type textFile struct {
 	*Text

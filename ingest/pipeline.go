@@ -257,7 +257,9 @@ func (w *worker) chunk(c *chunk) error {
 		if !w.p.await(c.seq) {
 			return nil
 		}
-		w.p.seq.sequence(c.trials)
+		if err := w.p.seq.sequence(c.trials); err != nil {
+			return err
+		}
 		w.p.keepPreview(c.trials)
 		if err := w.p.takeRejects(c.rejects); err != nil {
 			return err

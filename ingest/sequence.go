@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ func numberKey(t *store.Trial) uint64 {
 // sequencer gives trials, in the order of the source, what depends on those
 // before them: run names, the run's time, trial numbers.
 type sequencer struct {
-	runName  string // for trials of no run
+	nameRun  func() (string, error) // gives runName when it is needed first
+	runName  string                 // for trials of no run
 	fallback runTime
 	runs     map[store.RunKey]runTime
 	last     store.RunKey
@@ -39,10 +41,16 @@ type runTime struct {
 // maxRuns bounds the memory for run times; runs beyond it take each row's own time.
 const maxRuns = 1 << 20
 
-func (s *sequencer) sequence(trials []store.Trial) {
+func (s *sequencer) sequence(trials []store.Trial) error {
 	for i := range trials {
 		t := &trials[i]
 		if t.RunID == "" {
+			if s.runName == "" {
+				var err error
+				if s.runName, err = s.nameRun(); err != nil {
+					return err
+				}
+			}
 			t.RunID, t.RunMade = s.runName, true
 			s.made = true
 		}
@@ -58,6 +66,21 @@ func (s *sequencer) sequence(trials []store.Trial) {
 		} else if t.TrialFrom == "" {
 			t.TrialFrom = store.TrialExplicit
 		}
+	}
+	return nil
+}
+
+// runNamer names the run of trials that are of none: after the file and the hash of
+// its content. Where that is still to come, the content is read for it at once.
+func (in *Input) runNamer(ctx context.Context, hash string) func() (string, error) {
+	return func() (string, error) {
+		if hash == "" {
+			var err error
+			if hash, err = in.contentHash(ctx); err != nil {
+				return "", err
+			}
+		}
+		return in.Stem + "@" + hash[:8], nil
 	}
 }
 

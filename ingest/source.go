@@ -18,7 +18,8 @@ import (
 	"passhat/ingest/store"
 )
 
-// openInput makes an Input of a source and hashes its content. What is no
+// openInput makes an Input of a source and hashes its content, unless that is large
+// text: then hash is "", and contentHash gives it. What is no
 // regular file, standard input above all, is first copied to a private
 // temporary file, so that it can be read more than once in bounded memory.
 func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash string, err error) {
@@ -50,7 +51,10 @@ func openInput(ctx context.Context, f Found, opt *Options) (in *Input, hash stri
 		in.Siblings = opt.beside.names(filepath.Dir(in.file))
 	}
 	in.Size = in.limit
-	hash, err = in.hash(ctx)
+	if in.late.on = in.mayHashLate(); !in.late.on {
+		hash, err = in.hash(ctx)
+		in.late.done = hash
+	}
 	if err == nil {
 		err = in.findCompression()
 	}
@@ -311,6 +315,12 @@ func (in *Input) findCompression() error {
 // unchanged reports an error if the file is no longer what was hashed. A file
 // that only grew behind what was read is what it was.
 func (in *Input) unchanged(ctx context.Context, hash string) error {
+	if in.late.on && hash == "" && !in.stillThere() {
+		var err error
+		if hash, err = in.contentHash(ctx); err != nil {
+			return err
+		}
+	}
 	if in.Path == "" {
 		return nil
 	}
@@ -322,10 +332,10 @@ func (in *Input) unchanged(ctx context.Context, hash string) error {
 		was := &Input{Name: in.Name, Path: in.Path, file: in.original, limit: in.originalSize, ModTime: in.ModTime}
 		return was.unchanged(ctx, hash)
 	}
-	info, err := os.Stat(in.file)
-	if err == nil && info.Size() == in.limit && info.ModTime().Equal(in.ModTime) {
+	if in.stillThere() {
 		return nil
 	}
+	_, err := os.Stat(in.file)
 	if err == nil {
 		var now string
 		if now, err = in.hash(ctx); err == nil && now == hash {

@@ -51,6 +51,9 @@ func (b *Batch) Commit(ctx context.Context) (Summary, error) {
 }
 
 func (b *Batch) commit(ctx context.Context) (Summary, error) {
+	if err := b.src.settleHash(ctx); err != nil {
+		return Summary{}, err
+	}
 	r, files, err := b.finish(ctx)
 	if err != nil {
 		return Summary{}, err

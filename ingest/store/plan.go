@@ -20,7 +20,10 @@ type Source struct {
 	// it counts as an option.
 	FormatVersion int
 	Hash          string // hex SHA-256 of the content
-	Size          int64  // bytes of the content
+	// LateHash gives Hash where that is "": when a batch of content of the same
+	// size is there, or else at the commit, once the content was read anyway.
+	LateHash func(ctx context.Context) (string, error)
+	Size     int64 // bytes of the content
 	// LineFormat says that the source may grow by lines at its end.
 	LineFormat bool
 	// HashPrefix returns the hex SHA-256 of the first n bytes of the content,
@@ -90,7 +93,7 @@ func (src *Source) check() error {
 	switch {
 	case src.Path == "":
 		return fmt.Errorf("plan: a source needs a path, or %q", Stdin)
-	case src.Hash == "":
+	case src.Hash == "" && src.LateHash == nil:
 		return fmt.Errorf("plan %s: the hash of its content is missing", src.Path)
 	}
 	switch src.kind() {
@@ -107,12 +110,31 @@ func (src *Source) kind() Kind {
 	return src.Kind
 }
 
+// settleHash makes sure that the hash of the content is known.
+func (src *Source) settleHash(ctx context.Context) (err error) {
+	if src.Hash == "" {
+		src.Hash, err = src.LateHash(ctx)
+	}
+	return err
+}
+
+// hasSize reports whether a live batch is of content of src's size, without which
+// none can be of the same.
+func (st *state) hasSize(src *Source) bool {
+	return slices.ContainsFunc(st.live(src.kind()), func(r *Record) bool { return r.Size == src.Size || r.Size == 0 })
+}
+
 // sameOptions reports whether r was read as src is to be read.
 func (src *Source) sameOptions(r *Record) bool {
 	return r.OptionsHash == src.OptionsHash && r.Format == src.Format && r.FormatVersion == src.FormatVersion
 }
 
 func (st *state) plan(ctx context.Context, src *Source) (Plan, error) {
+	if src.Hash == "" && st.hasSize(src) {
+		if err := src.settleHash(ctx); err != nil {
+			return Plan{}, err
+		}
+	}
 	if p, ok := st.planSameContent(src); ok {
 		return p, nil
 	}
