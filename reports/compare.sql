@@ -27,97 +27,108 @@ WITH side AS (
 	SELECT pair_no, 'a' AS side, a_no AS group_no FROM compare_pairs
 	UNION ALL
 	SELECT pair_no, 'b', b_no FROM compare_pairs
-),
-cell AS (
-	SELECT s.pair_no, e.taken, s.side, s.group_no, t.suite, t.task_id, t.run_id, t.shape, t.weight, t.n,
-		CASE WHEN e.taken = 1 AND s.side = 'a' OR e.taken = 2 AND s.side = 'b' THEN t.c_high ELSE t.c END AS c, t.cost_nano, t.cost_n
-	FROM side AS s JOIN selected_task_runs AS t ON t.group_no = s.group_no
-	CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
-	WHERE t.in_every_run AND t.n > 0
 )
-SELECT *, list_max($k::INTEGER[]) AS k, c / n AS rate, pass_hat_k(cell.c, cell.n, list_max($k::INTEGER[])) AS hat,
-	flakiness(cell.c, cell.n) AS flake, flakiness_unbiased(cell.c, cell.n) AS flake_unbiased
-FROM cell
+SELECT s.pair_no, e.taken, s.side, s.group_no, t.task_no, t.run_no, t.shape, t.weight, t.n,
+	CASE WHEN e.taken = 1 AND s.side = 'a' OR e.taken = 2 AND s.side = 'b' THEN t.c_high ELSE t.c END AS c, t.cost_nano, t.cost_n
+FROM side AS s JOIN selected_counts AS t ON t.group_no = s.group_no JOIN selected_group_tasks AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
+CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
+WHERE x.in_every_run AND t.n > 0
+-- table: compare_figures
+-- Every figure of a task once for each counts that occur; in whole numbers of 2^-100
+-- too, so that their sums are exact in any order.
+WITH figure AS (
+	SELECT n, c, c / n AS rate, pass_hat_k(c, n, list_max($k::INTEGER[])) AS hat, flakiness(c, n) AS flake, flakiness_unbiased(c, n) AS flake_unbiased
+	FROM (SELECT DISTINCT n, c FROM compare_cells)
+)
+SELECT *, (rate * 1.2676506002282294e30)::HUGEINT AS rate_h, (hat * 1.2676506002282294e30)::HUGEINT AS hat_h,
+	(flake * 1.2676506002282294e30)::HUGEINT AS flake_h, (flake_unbiased * 1.2676506002282294e30)::HUGEINT AS unbiased_h
+FROM figure
 -- table: compare_ends
 -- One row for each pair, task and way to take the trials without a verdict: a_…
 -- and b_… NULL where a side lacks the task.
 WITH task AS (
-	SELECT pair_no, taken, side, suite, task_id, any_value(k) AS k, max(shape) AS shape, any_value(weight) AS weight, any_value(group_no) AS group_no,
-		count(*) AS runs, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, min(n) AS n_min,
-		sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n,
-		list_avg(list(rate ORDER BY run_id)) AS rate, list_avg(list(flake ORDER BY run_id)) AS flake,
-		list_avg(list(flake_unbiased ORDER BY run_id)) AS flake_unbiased,
-		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat ORDER BY run_id)) END AS hat,
-		list(c ORDER BY run_id) AS cs, list(n ORDER BY run_id) AS ns
-	FROM compare_cells GROUP BY pair_no, taken, side, suite, task_id
+	SELECT t.pair_no, t.taken, t.side, t.task_no, max(t.shape) AS shape, any_value(t.weight) AS weight, any_value(t.group_no) AS group_no,
+		count(*) AS runs, sum(t.n)::BIGINT AS n, sum(t.c)::BIGINT AS c, min(t.n) AS n_min,
+		sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n,
+		sum(f.rate_h)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, sum(f.flake_h)::DOUBLE / 1.2676506002282294e30 / count(*) AS flake,
+		sum(f.unbiased_h)::DOUBLE / 1.2676506002282294e30 / count(f.unbiased_h) AS flake_unbiased,
+		CASE WHEN min(t.n) >= list_max($k::INTEGER[]) THEN sum(f.hat_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat
+	FROM compare_cells AS t JOIN compare_figures AS f ON f.n = t.n AND f.c = t.c GROUP BY t.pair_no, t.taken, t.side, t.task_no
 )
-SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.taken, b.taken) AS taken, coalesce(a.suite, b.suite) AS suite, coalesce(a.task_id, b.task_id) AS task_id,
-	coalesce(a.k, b.k) AS k, coalesce(nullif(b.shape, 'unclassified'), a.shape, b.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
+SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.taken, b.taken) AS taken, x.task_no, x.suite, x.task_id,
+	list_max($k::INTEGER[]) AS k, coalesce(nullif(b.shape, 'unclassified'), a.shape, b.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
 	a.group_no AS a_no, b.group_no AS b_no, a.group_no IS NOT NULL AND b.group_no IS NOT NULL AS common,
 	a.n AS a_n, b.n AS b_n, a.c AS a_c, b.c AS b_c, a.n_min AS a_n_min, b.n_min AS b_n_min, a.rate AS a_rate, b.rate AS b_rate,
 	a.hat AS a_hat, b.hat AS b_hat, a.flake AS a_flake, b.flake AS b_flake, a.flake_unbiased AS a_flake_unbiased, b.flake_unbiased AS b_flake_unbiased,
-	a.cs AS a_cs, b.cs AS b_cs, a.ns AS a_ns, b.ns AS b_ns,
 	a.cost_nano AS a_cost_nano, b.cost_nano AS b_cost_nano, a.cost_n AS a_cost_n, b.cost_n AS b_cost_n
 FROM (SELECT * FROM task WHERE side = 'a') AS a
-FULL JOIN (SELECT * FROM task WHERE side = 'b') AS b
-	ON b.pair_no = a.pair_no AND b.taken = a.taken AND b.suite IS NOT DISTINCT FROM a.suite AND b.task_id IS NOT DISTINCT FROM a.task_id
+FULL JOIN (SELECT * FROM task WHERE side = 'b') AS b ON b.pair_no = a.pair_no AND b.taken = a.taken AND b.task_no = a.task_no
+JOIN selected_tasks AS x ON x.task_no = coalesce(a.task_no, b.task_no)
 -- table: compare_tasks
 -- Every task as the policy takes it, at the low end under bounds.
 SELECT * EXCLUDE (taken) FROM compare_ends WHERE taken = 0
+-- table: compare_kinds
+-- The common tasks of every run, those with the same counts in one row.
+SELECT r.pair_no, r.taken, r.side, r.run_no, r.n, r.c, r.weight, t.a_n_min >= t.k AND t.b_n_min >= t.k AS estimable, count(*) AS tasks
+FROM compare_cells AS r JOIN compare_ends AS t ON t.pair_no = r.pair_no AND t.taken = r.taken AND t.task_no = r.task_no
+WHERE t.common GROUP BY ALL
 -- table: compare_runs
 -- One row for each pair and side: the values of its runs on the common tasks. The
 -- runs of several suites are no repetitions of one thing.
-WITH cell AS (
-	SELECT r.* FROM compare_cells AS r JOIN compare_ends AS t
-		ON t.pair_no = r.pair_no AND t.taken = r.taken AND t.suite IS NOT DISTINCT FROM r.suite AND t.task_id IS NOT DISTINCT FROM r.task_id
-	WHERE t.common AND t.a_n_min >= t.k AND t.b_n_min >= t.k
-),
-run AS (
-	SELECT pair_no, taken, side, suite, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat
-	FROM cell GROUP BY pair_no, taken, side, suite, run_id
+WITH run AS (
+	SELECT t.pair_no, t.taken, t.side, t.run_no, any_value(r.suite) AS suite, mean_se(list(f.rate), list(t.weight), $conf::DOUBLE, list(t.tasks)).mean AS mean,
+		mean_se(list(f.hat), list(t.weight), $conf::DOUBLE, list(t.tasks)).mean AS hat
+	FROM compare_kinds AS t JOIN compare_figures AS f ON f.n = t.n AND f.c = t.c JOIN selected_group_runs AS r ON r.run_no = t.run_no
+	WHERE t.estimable GROUP BY t.pair_no, t.taken, t.side, t.run_no
 )
-SELECT pair_no, taken, side, max(suite_runs) AS runs, bool_and(one_suite) AS one_suite, list(mean ORDER BY suite, run_id) AS means, list(hat ORDER BY suite, run_id) AS hats
+SELECT pair_no, taken, side, max(suite_runs) AS runs, bool_and(one_suite) AS one_suite, list(mean ORDER BY run_no) AS means, list(hat ORDER BY run_no) AS hats
 FROM (SELECT *, count(*) OVER (PARTITION BY pair_no, taken, side, suite) AS suite_runs, min(coalesce(suite, chr(31))) OVER (PARTITION BY pair_no) = max(coalesce(suite, chr(31))) OVER (PARTITION BY pair_no) AS one_suite FROM run)
 GROUP BY pair_no, taken, side
+-- table: compare_left_out
+-- Tasks that are not common, of which the trials are not looked at either.
+SELECT p.pair_no, x.suite, x.task_id
+FROM compare_pairs AS p JOIN selected_group_tasks AS g ON g.group_no IN (p.a_no, p.b_no) JOIN selected_tasks AS x ON x.task_no = g.task_no
+ANTI JOIN (SELECT pair_no, task_no FROM compare_tasks WHERE common) AS t ON t.pair_no = p.pair_no AND t.task_no = g.task_no
 -- table: compare_trials
 -- What needs single trials: latency and length on the common tasks.
-SELECT t.pair_no, CASE WHEN s.group_no = t.a_no THEN 'a' ELSE 'b' END AS side,
-	quantile_cont(s.duration_s, 0.95) AS p95, sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns,
+SELECT p.pair_no, p.side, quantile_cont(s.duration_s, 0.95) AS p95, sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns,
 	sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls
-FROM selected AS s JOIN compare_tasks AS t
-	ON s.group_no IN (t.a_no, t.b_no) AND t.suite IS NOT DISTINCT FROM s.suite AND t.task_id IS NOT DISTINCT FROM s.task_id
-WHERE t.common
-GROUP BY t.pair_no, CASE WHEN s.group_no = t.a_no THEN 'a' ELSE 'b' END
+FROM selected AS s
+JOIN (SELECT pair_no, 'a' AS side, a_no AS group_no FROM compare_pairs UNION ALL SELECT pair_no, 'b', b_no FROM compare_pairs) AS p ON p.group_no = s.group_no
+ANTI JOIN compare_left_out AS x ON x.pair_no = p.pair_no AND x.suite IS NOT DISTINCT FROM s.suite AND x.task_id IS NOT DISTINCT FROM s.task_id
+GROUP BY p.pair_no, p.side
 -- table: compare_lists
+-- The functions that take lists do not look at the order of tasks.
 WITH listed AS (
 	SELECT pair_no, taken, any_value(k) AS k, count(*) FILTER (common) AS tasks, count(*) FILTER (NOT common) AS unmatched,
 		count(*) FILTER (common AND (a_hat IS NULL OR b_hat IS NULL)) AS not_estimable,
-		list(CASE WHEN common THEN weight END ORDER BY suite, task_id) FILTER (common) AS w,
-		list(a_rate ORDER BY suite, task_id) FILTER (common) AS a_rates, list(b_rate ORDER BY suite, task_id) FILTER (common) AS b_rates,
-		list(CASE WHEN b_hat IS NOT NULL THEN a_hat END ORDER BY suite, task_id) FILTER (common) AS a_hats,
-		list(CASE WHEN a_hat IS NOT NULL THEN b_hat END ORDER BY suite, task_id) FILTER (common) AS b_hats,
-		list(a_flake ORDER BY suite, task_id) FILTER (common) AS a_flakes, list(b_flake ORDER BY suite, task_id) FILTER (common) AS b_flakes,
-		list(a_flake_unbiased ORDER BY suite, task_id) FILTER (common) AS a_unbiased, list(b_flake_unbiased ORDER BY suite, task_id) FILTER (common) AS b_unbiased,
-		list(a_c ORDER BY suite, task_id) FILTER (common) AS a_c, list(a_n ORDER BY suite, task_id) FILTER (common) AS a_n,
-		list(b_c ORDER BY suite, task_id) FILTER (common) AS b_c, list(b_n ORDER BY suite, task_id) FILTER (common) AS b_n,
+		list(CASE WHEN common THEN weight END) FILTER (common) AS w,
+		list(a_rate) FILTER (common) AS a_rates, list(b_rate) FILTER (common) AS b_rates,
+		list(CASE WHEN b_hat IS NOT NULL THEN a_hat END) FILTER (common) AS a_hats,
+		list(CASE WHEN a_hat IS NOT NULL THEN b_hat END) FILTER (common) AS b_hats,
+		list(a_flake) FILTER (common) AS a_flakes, list(b_flake) FILTER (common) AS b_flakes,
+		list(a_flake_unbiased) FILTER (common) AS a_unbiased, list(b_flake_unbiased) FILTER (common) AS b_unbiased,
+		list(a_c) FILTER (common) AS a_c, list(a_n) FILTER (common) AS a_n,
+		list(b_c) FILTER (common) AS b_c, list(b_n) FILTER (common) AS b_n,
 		-- The most one-sided outcome that these counts allow: all passes on the new side as far as they go.
-		list(greatest(a_c + b_c - b_n, 0) ORDER BY suite, task_id) FILTER (common) AS a_least, list(least(a_c + b_c, b_n) ORDER BY suite, task_id) FILTER (common) AS b_most,
-		flatten(list(a_cs ORDER BY suite, task_id) FILTER (common)) AS a_cs, flatten(list(a_ns ORDER BY suite, task_id) FILTER (common)) AS a_ns,
-		flatten(list(b_cs ORDER BY suite, task_id) FILTER (common)) AS b_cs, flatten(list(b_ns ORDER BY suite, task_id) FILTER (common)) AS b_ns,
-		flatten(list(list_resize([weight], len(a_cs), weight) ORDER BY suite, task_id) FILTER (common)) AS a_ws,
-		flatten(list(list_resize([weight], len(b_cs), weight) ORDER BY suite, task_id) FILTER (common)) AS b_ws,
+		list(greatest(a_c + b_c - b_n, 0)) FILTER (common) AS a_least, list(least(a_c + b_c, b_n)) FILTER (common) AS b_most,
 		sum(a_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(a_cost_n) FILTER (common), 0)::DOUBLE AS a_cost,
 		sum(b_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(b_cost_n) FILTER (common), 0)::DOUBLE AS b_cost,
 		count(*) FILTER (common AND b_rate > a_rate) AS improved, count(*) FILTER (common AND b_rate < a_rate) AS worse
 	FROM compare_ends GROUP BY pair_no, taken
+),
+kinds AS (
+	SELECT pair_no, taken, list(c) FILTER (side = 'a') AS a_cs, list(n) FILTER (side = 'a') AS a_ns, list(weight) FILTER (side = 'a') AS a_ws, list(tasks) FILTER (side = 'a') AS a_times,
+		list(c) FILTER (side = 'b') AS b_cs, list(n) FILTER (side = 'b') AS b_ns, list(weight) FILTER (side = 'b') AS b_ws, list(tasks) FILTER (side = 'b') AS b_times
+	FROM (SELECT pair_no, taken, side, n, c, weight, sum(tasks)::BIGINT AS tasks FROM compare_kinds GROUP BY ALL) GROUP BY pair_no, taken
 )
-SELECT l.*, ra.runs AS a_runs, rb.runs AS b_runs, ra.means AS a_means, rb.means AS b_means, ra.hats AS a_values, rb.hats AS b_values,
+SELECT l.*, k.* EXCLUDE (pair_no, taken), ra.runs AS a_runs, rb.runs AS b_runs, ra.means AS a_means, rb.means AS b_means, ra.hats AS a_values, rb.hats AS b_values,
 	ta.p95 AS a_p95, tb.p95 AS b_p95, ta.turns AS a_turns, tb.turns AS b_turns, ta.tool_calls AS a_calls, tb.tool_calls AS b_calls,
 	CASE WHEN NOT (ra.one_suite AND rb.one_suite) THEN CASE WHEN greatest(ra.runs, rb.runs) > 1 THEN 'these runs' ELSE 'trials' END
 		WHEN least(ra.runs, rb.runs) >= 3 THEN 'runs' WHEN least(ra.runs, rb.runs) = 1 AND greatest(ra.runs, rb.runs) >= 4 THEN 'prediction'
 		WHEN greatest(ra.runs, rb.runs) > 1 THEN 'these runs' ELSE 'trials' END AS basis
 FROM listed AS l
+LEFT JOIN kinds AS k ON k.pair_no = l.pair_no AND k.taken = l.taken
 LEFT JOIN compare_runs AS ra ON ra.pair_no = l.pair_no AND ra.taken = l.taken AND ra.side = 'a' LEFT JOIN compare_runs AS rb ON rb.pair_no = l.pair_no AND rb.taken = l.taken AND rb.side = 'b'
 LEFT JOIN compare_trials AS ta ON ta.pair_no = l.pair_no AND ta.side = 'a' LEFT JOIN compare_trials AS tb ON tb.pair_no = l.pair_no AND tb.side = 'b'
 -- table: compare_tests
@@ -130,7 +141,7 @@ WITH asked AS (
 made AS (
 	SELECT *,
 		fixed_suite_diff(b_c, b_n, a_c, a_n, w, kk, $conf::DOUBLE) AS fixed,
-		fixed_suite_ci(a_cs, a_ns, a_ws, kk, $conf::DOUBLE) AS a_fixed, fixed_suite_ci(b_cs, b_ns, b_ws, kk, $conf::DOUBLE) AS b_fixed,
+		fixed_suite_ci(a_cs, a_ns, a_ws, kk, $conf::DOUBLE, a_times) AS a_fixed, fixed_suite_ci(b_cs, b_ns, b_ws, kk, $conf::DOUBLE, b_times) AS b_fixed,
 		stratified_p(b_c, b_n, a_c, a_n, w, kk, 0, $seed::BIGINT) AS test,
 		stratified_p(b_most, b_n, a_least, a_n, w, kk, 0, $seed::BIGINT).p_two AS least_p,
 		paired_diff(CASE WHEN kk = 1 THEN b_rates ELSE b_hats END, CASE WHEN kk = 1 THEN a_rates ELSE a_hats END, w, NULL, $conf::DOUBLE) AS population,

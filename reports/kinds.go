@@ -36,10 +36,16 @@ func (r *Report) reads() []string {
 			out = append(out, "selected_task_runs") // its SQL may read anything
 		}
 		for _, st := range rep.Statements {
+			if rep != r && st.Kind == TableStatement && r.makes(st.Name) {
+				continue // made by r in its place
+			}
 			for name := range st.tables {
 				if !slices.Contains(out, name) {
 					out = append(out, name)
 				}
+			}
+			if rep != r && st.Kind == SectionStatement {
+				break // what follows is not run, see use
 			}
 		}
 	}

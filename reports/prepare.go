@@ -34,6 +34,11 @@ type selection struct {
 	warnings       []string
 	sides          [2]side  // old and new of a comparison
 	short          bool     // no table of every run's tasks is made, see kinds.go
+	numbered       bool     // tables by number are wanted, see numbered.go
+	direct         bool     // they are made straight from the roll-up
+	apart          bool     // every run is of one group
+	focus          string   // a table of the runs whose trials alone the view selected is to show
+	same, taskSame string   // how the names of runs, and of tasks, are compared: = where none is NULL
 	ungradedGroups []string // labels of groups in which no trial has a verdict
 
 	groups, maxRuns              int64
@@ -78,9 +83,14 @@ func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selecti
 	if sel.short, err = sel.mayBeShort(ctx, d, reads); err != nil {
 		return nil, err
 	}
+	sel.numbered = slices.ContainsFunc(numberedTables, func(name string) bool { return slices.Contains(reads, name) })
+	goDirect := func(ctx context.Context, d *db) (err error) {
+		sel.direct, err = sel.mayBeNumbered(ctx, d, reads)
+		return err
+	}
 	steps := []func(context.Context, *db) error{
-		sel.narrow, sel.makeLabelled, sel.makeSides, sel.makeRuns, sel.makeCells, sel.makeGroups,
-		sel.makeTaskRuns, sel.dropTasks, sel.makeSelected, sel.count,
+		sel.narrow, sel.makeLabelled, sel.makeSides, goDirect, sel.makeRuns, sel.makeCells, sel.makeGroups,
+		sel.makeTaskRuns, sel.dropTasks, sel.numberTaskRuns, sel.makeSelected, sel.makeRunSettings, sel.count,
 	}
 	if slices.Contains(reads, "selected_kinds") || slices.Contains(reads, "selected_run_kinds") {
 		steps = append(steps, sel.makeKinds)
@@ -229,7 +239,7 @@ func (sel *selection) makeRuns(ctx context.Context, d *db) error {
 	default:
 		sel.filter, sel.ofRuns = sel.filter+oneRun, sel.ofRuns+oneRun
 	}
-	if sel.short && sel.allRuns {
+	if (sel.short || sel.direct) && sel.allRuns {
 		return nil // makeCells lists them: one pass less
 	}
 	if err := sel.listRuns(ctx, d); err != nil {
@@ -337,7 +347,7 @@ func (sel *selection) under(filter, rel string) string {
 	if sel.labels == nil { // one view less to be bound
 		rel = sel.relation(strings.TrimPrefix(rel, "labelled_"))
 	}
-	return "(SELECT * FROM " + rel + " AS trials WHERE " + sel.filter + ") AS t"
+	return "(SELECT * FROM " + rel + " AS trials WHERE " + filter + ") AS t"
 }
 
 // chosen is filtered rel of the chosen runs only. Values that logs may lack are
@@ -378,6 +388,9 @@ var counted = []struct{ name, fromRollup, fromTrials string }{
 
 // makeCells counts per run, task and group: one pass over the source.
 func (sel *selection) makeCells(ctx context.Context, d *db) error {
+	if sel.direct {
+		return sel.makeNumberedCells(ctx, d)
+	}
 	if sel.short {
 		done, err := sel.makeRunCells(ctx, d)
 		if err != nil || done {

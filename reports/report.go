@@ -43,6 +43,7 @@ type Report struct {
 	Flags       [][2]string // values of common flags where the user gives none
 	Handles     []string    // what the report deals with itself: runs, mixed
 	Pair        string      // grouping column whose values are set against each other
+	Trials      string      // a table of the report, with run_no: once it is made, selected holds the trials of its runs only
 	Cover       []string    // sections whose chart, or else table, stands at the top of a page
 	Statements  []Statement
 	Text        string // the whole file

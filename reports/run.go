@@ -167,8 +167,11 @@ func (r *runner) resolveK(ctx context.Context) error {
 		usual := most
 		if r.rep.Pair == "" && most < 3 && r.sel.groups > 1 {
 			from := "selected_task_runs"
-			if r.sel.short {
+			switch {
+			case r.sel.short:
 				from = "selected_kinds"
+			case r.sel.direct:
+				from = "selected_counts"
 			}
 			row, err := r.d.row(ctx, "SELECT max(least) FROM (SELECT min(n) AS least FROM "+from+" WHERE n > 0 GROUP BY group_no)")
 			if err != nil {
@@ -281,6 +284,12 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 			text, params = "SELECT * FROM "+quoteName(st.Name), nil
 		}
 		if st.Kind == TableStatement {
+			if st.Name == r.rep.Trials {
+				r.sel.focus = quoteName(st.Name)
+				if err := r.sel.makeSelected(ctx, r.d); err != nil {
+					return located(r.rep, st, 0, err)
+				}
+			}
 			if i == useAfter {
 				if err := r.useAll(ctx); err != nil {
 					return err

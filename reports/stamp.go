@@ -71,11 +71,11 @@ func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 	}
 	list := strings.Join(cols, ", ")
 	from := r.sel.chosen(r.sel.source())
-	if r.sel.short {
+	if r.sel.short || r.sel.direct {
 		from = "selected_cells AS t" // has the settings of every run
 	}
 	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, g.label, %s FROM %s%s GROUP BY g.group_no, g.label, %s",
-		list, from, r.sel.joinGroups(r.sel.short), list), nil)
+		list, from, r.sel.joinGroups(r.sel.short || r.sel.direct), list), nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
@@ -240,8 +240,12 @@ const fewTrials = 200_000
 func (r *runner) sourcesSQL(ctx context.Context) (string, error) {
 	used := `used AS (SELECT batch, count(*) AS n, count(seed) AS seeds, min(seed) AS low, max(seed) AS high, count(environment_id) AS envs
 FROM selected GROUP BY batch)`
-	if r.sel.short && r.d.s.TrialRows() > fewTrials {
-		row, err := r.d.row(ctx, `SELECT count(*) FROM (SELECT g.suite, g.run_id FROM request_groups AS g JOIN passhat_store.run_batches AS b
+	if (r.sel.short || r.sel.direct) && r.d.s.TrialRows() > fewTrials {
+		groups, runs := "request_groups", "selected_cells"
+		if r.sel.direct {
+			groups, runs = "selected_group_runs", "(SELECT suite, run_id, counted AS n_all, 0 AS ungraded, 1 AS tasks FROM selected_group_runs)"
+		}
+		row, err := r.d.row(ctx, `SELECT count(*) FROM (SELECT g.suite, g.run_id FROM (SELECT DISTINCT suite, run_id FROM `+groups+`) AS g JOIN passhat_store.run_batches AS b
 	ON b.suite IS NOT DISTINCT FROM g.suite AND b.run_id IS NOT DISTINCT FROM g.run_id GROUP BY g.suite, g.run_id HAVING count(*) > 1)`)
 		if err != nil {
 			return "", err
@@ -262,7 +266,7 @@ FROM selected GROUP BY batch)`
 			if !have[1] {
 				envs = "(SELECT NULL::VARCHAR AS batch) WHERE false"
 			}
-			used = `counted AS (SELECT b.batch, sum((` + counted + `) * t.tasks)::BIGINT AS n FROM selected_cells AS t JOIN passhat_store.run_batches AS b
+			used = `counted AS (SELECT b.batch, sum((` + counted + `) * t.tasks)::BIGINT AS n FROM ` + runs + ` AS t JOIN passhat_store.run_batches AS b
 	ON b.suite IS NOT DISTINCT FROM t.suite AND b.run_id IS NOT DISTINCT FROM t.run_id GROUP BY b.batch),
 seed AS (SELECT batch, count(*) AS seeds, min(seed) AS low, max(seed) AS high FROM ` + seeds + ` GROUP BY batch),
 env AS (SELECT batch, count(*) AS envs FROM ` + envs + ` GROUP BY batch),

@@ -176,6 +176,9 @@ func (sel *selection) makeTaskRuns(ctx context.Context, d *db) error {
 	if sel.short {
 		return sel.makeShortKinds(ctx, d)
 	}
+	if sel.direct {
+		return sel.makeNumbered(ctx, d)
+	}
 	if err := sel.makeWeights(ctx, d); err != nil {
 		return err
 	}
@@ -242,7 +245,7 @@ func (sel *selection) settleUnweighted(ctx context.Context, d *db) error {
 // dropTasks keeps, under --tasks common, the tasks that every group of their
 // suite has, and counts those that not every group has.
 func (sel *selection) dropTasks(ctx context.Context, d *db) error {
-	if sel.groups <= 1 || sel.short {
+	if sel.groups <= 1 || sel.short || sel.direct {
 		return nil
 	}
 	err := d.exec(ctx, `CREATE OR REPLACE TEMP TABLE selected_uncommon AS
@@ -291,15 +294,28 @@ func (sel *selection) makeSelected(ctx context.Context, d *db) error {
 	if sel.req.Tasks == "common" && sel.notCommon > 0 {
 		conds = append(conds, "NOT EXISTS (SELECT 1 FROM selected_uncommon AS u WHERE u.suite IS NOT DISTINCT FROM t.suite AND u.task_id IS NOT DISTINCT FROM t.task_id)")
 	}
+	from, number := sel.chosen("labelled_trials")+sel.joinGroups(false), ""
+	switch {
+	case sel.direct:
+		from, number = sel.ofNumberedRuns("labelled_trials"), ", r.run_no"
+		if sel.apart {
+			from += " JOIN selected_groups AS g ON g.group_no = r.group_no"
+		}
+	case sel.numbered:
+		from, number = from+" JOIN "+sel.focused("selected_group_runs")+" AS r ON r.group_no = g.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND (r.run_id IS NOT DISTINCT FROM t.run_id"+sel.orPooled()+")", ", r.run_no"
+	}
 	return d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP VIEW selected AS
-SELECT t.* REPLACE (coalesce(t.passed, false) AS passed), t.passed IS NOT NULL AS graded, %s AS weight, g.group_no, g.grp
-FROM %s%s%s WHERE %s`, weight, sel.chosen("labelled_trials"), sel.joinGroups(false), join, strings.Join(conds, " AND ")))
+SELECT t.* REPLACE (coalesce(t.passed, false) AS passed), t.passed IS NOT NULL AS graded, %s AS weight, g.group_no, g.grp%s
+FROM %s%s WHERE %s`, weight, number, from, join, strings.Join(conds, " AND ")))
 }
 
 // count reads the figures that stand over every result.
 func (sel *selection) count(ctx context.Context, d *db) error {
 	if sel.short {
 		return sel.countShort(ctx, d)
+	}
+	if sel.direct {
+		return sel.countNumbered(ctx, d)
 	}
 	trials := "graded + ungraded"
 	if sel.req.Policy == PolicyExclude {

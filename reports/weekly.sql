@@ -19,10 +19,11 @@
 -- flags: by=suite,model,agent,effort runs=all top=5
 -- cover: history worst
 -- handles: runs mixed tasks bounds weeks
+-- trials: weekly_pair_runs
 -- uses: compare
 -- refuse:
 SELECT why FROM (
-	SELECT 'weeks are made of runs: --pool trial adds them up and cannot be used here' AS why FROM selected_task_runs WHERE run_id = '(pooled)' HAVING count(*) > 0
+	SELECT 'weeks are made of runs: --pool trial adds them up and cannot be used here' AS why FROM selected_group_runs WHERE run_id = '(pooled)' HAVING count(*) > 0
 	UNION ALL
 	SELECT 'weeks ' || $weeks::INTEGER || ': a number of weeks from 1 to 520 is wanted' WHERE $weeks::INTEGER NOT BETWEEN 1 AND 520
 	UNION ALL
@@ -36,7 +37,7 @@ WITH asked AS (
 found AS (
 	SELECT bool_or(date_trunc('week', run_at)::DATE = asked) AS there, max(date_trunc('week', run_at)::DATE) FILTER (date_trunc('week', run_at)::DATE < asked) AS before,
 		max(date_trunc('week', run_at)::DATE) AS newest
-	FROM selected_task_runs CROSS JOIN asked WHERE graded > 0
+	FROM selected_group_runs CROSS JOIN asked WHERE graded > 0
 )
 SELECT asked, coalesce(there, false) AS there, CASE WHEN there OR $week::VARCHAR <> 'last' THEN asked ELSE coalesce(before, newest, asked) END AS monday
 FROM asked CROSS JOIN found
@@ -45,13 +46,22 @@ FROM asked CROSS JOIN found
 -- have. A run cut short would take its tasks out of the whole comparison; where
 -- no run has so many, as in a suite run in parts, all stay.
 WITH run AS (
-	SELECT group_no, suite, run_id, min(run_at) AS run_at, date_trunc('week', min(run_at))::DATE AS monday, sum(graded) > 0 AS graded, sum(n)::BIGINT AS trials, count(DISTINCT task_id) FILTER (n > 0) AS tasks
-	FROM selected_task_runs GROUP BY group_no, suite, run_id
+	SELECT run_no, group_no, suite, run_id, run_at, date_trunc('week', run_at)::DATE AS monday, graded > 0 AS graded, trials, tasks FROM selected_group_runs
+),
+-- Where a run has every task of its group and suite, so has its week.
+known AS (
+	SELECT g.group_no, x.suite, count(*) AS tasks FROM selected_group_tasks AS g JOIN selected_tasks AS x ON x.task_no = g.task_no WHERE g.runs > 0 GROUP BY g.group_no, x.suite
+),
+most AS (
+	SELECT r.group_no, r.suite, r.monday, max(r.tasks) AS most, any_value(k.tasks) AS known
+	FROM run AS r JOIN known AS k ON k.group_no = r.group_no AND k.suite IS NOT DISTINCT FROM r.suite WHERE r.graded GROUP BY r.group_no, r.suite, r.monday
 ),
 week AS (
-	SELECT r.group_no, r.suite, r.monday, count(DISTINCT t.task_id) AS tasks
-	FROM run AS r JOIN selected_task_runs AS t ON t.group_no = r.group_no AND t.suite IS NOT DISTINCT FROM r.suite AND t.run_id IS NOT DISTINCT FROM r.run_id
-	WHERE r.graded AND t.n > 0 GROUP BY r.group_no, r.suite, r.monday
+	SELECT group_no, suite, monday, most AS tasks FROM most WHERE most = known
+	UNION ALL
+	SELECT r.group_no, r.suite, r.monday, count(DISTINCT t.task_no) AS tasks
+	FROM most AS m JOIN run AS r ON r.group_no = m.group_no AND r.suite IS NOT DISTINCT FROM m.suite AND r.monday = m.monday JOIN selected_counts AS t ON t.run_no = r.run_no
+	WHERE m.most < m.known AND r.graded AND t.n > 0 GROUP BY r.group_no, r.suite, r.monday
 ),
 whole AS (
 	SELECT r.*, w.tasks AS week_tasks, r.graded AND r.tasks >= 0.9 * w.tasks AS whole, bool_or(r.graded AND r.tasks >= 0.9 * w.tasks) OVER (PARTITION BY r.group_no, r.suite, r.monday) AS some_whole
@@ -65,117 +75,148 @@ SELECT g.group_no AS pair_no, g.grp, 2 * g.group_no AS a_no, 2 * g.group_no + 1 
 FROM selected_groups AS g JOIN weekly_runs AS r ON r.group_no = g.group_no CROSS JOIN weekly_week AS w
 GROUP BY g.group_no, g.grp
 HAVING count(*) FILTER (r.monday = w.monday AND r.usable) > 0
--- table: weekly_cells
--- Every task of every run in the window that has a verdict.
-WITH cell AS (
-	SELECT t.*, r.monday, r.run_at AS began, list_max($k::INTEGER[]) AS k,
-		t.c / t.n AS rate, pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) AS hat, pass_hat_k(t.c_high, t.n, list_max($k::INTEGER[])) AS hat_high, flakiness(t.c, t.n) AS flake, flakiness_unbiased(t.c, t.n) AS flake_unbiased
-	FROM selected_task_runs AS t
-	JOIN weekly_runs AS r ON r.group_no = t.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND r.run_id IS NOT DISTINCT FROM t.run_id
-	JOIN compare_pairs AS p ON p.pair_no = t.group_no
-	WHERE r.usable AND t.n > 0 AND r.monday <= p.monday AND (r.monday > p.monday - 7 * $weeks::INTEGER OR r.monday = p.then_monday)
-),
-weeks AS (SELECT group_no, suite, monday, count(DISTINCT coalesce(run_id, '')) AS runs FROM cell GROUP BY group_no, suite, monday),
-span AS (SELECT group_no, suite, sum(runs) AS runs FROM weeks GROUP BY group_no, suite)
-SELECT c.* EXCLUDE (in_every_run, runs), w.runs AS week_runs,
-	count(*) OVER (PARTITION BY c.group_no, c.suite, c.task_id, c.monday) = w.runs AS in_week,
-	count(*) OVER (PARTITION BY c.group_no, c.suite, c.task_id) = s.runs AS in_span
-FROM cell AS c JOIN weeks AS w ON w.group_no = c.group_no AND w.suite IS NOT DISTINCT FROM c.suite AND w.monday = c.monday
-JOIN span AS s ON s.group_no = c.group_no AND s.suite IS NOT DISTINCT FROM c.suite
--- table: compare_cells
-WITH cell AS (
-	SELECT p.pair_no, e.taken, CASE WHEN c.monday = p.monday THEN 'b' ELSE 'a' END AS side, CASE WHEN c.monday = p.monday THEN p.b_no ELSE p.a_no END AS group_no,
-		c.suite, c.task_id, c.run_id, c.shape, c.weight, c.n, CASE WHEN e.taken = 1 AND c.monday < p.monday OR e.taken = 2 AND c.monday = p.monday THEN c.c_high ELSE c.c END AS c, c.cost_nano, c.cost_n, c.k
-	FROM weekly_cells AS c JOIN compare_pairs AS p ON p.pair_no = c.group_no
-	CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
-	WHERE c.in_week AND (c.monday = p.monday OR c.monday = p.then_monday)
+-- table: weekly_pair_runs
+-- The runs of the two weeks that are compared, those that are left out too: from
+-- here on selected has their trials only.
+SELECT r.run_no, r.group_no, r.suite, r.run_id, r.usable, p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side
+FROM weekly_runs AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no WHERE r.monday = p.monday OR r.monday = p.then_monday
+-- table: weekly_window
+-- The usable runs of the window, with how many their week and the window have.
+WITH run AS (
+	SELECT r.run_no, r.group_no, r.suite, r.run_id, r.monday, r.run_at AS began, r.monday = p.monday AS now, r.monday = p.monday OR r.monday = p.then_monday AS compared
+	FROM weekly_runs AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
+	WHERE r.usable AND r.tasks > 0 AND r.monday <= p.monday AND (r.monday > p.monday - 7 * $weeks::INTEGER OR r.monday = p.then_monday)
 )
-SELECT *, c / n AS rate, pass_hat_k(cell.c, cell.n, k) AS hat, flakiness(cell.c, cell.n) AS flake, flakiness_unbiased(cell.c, cell.n) AS flake_unbiased
-FROM cell
+SELECT *, count(*) OVER (PARTITION BY group_no, suite, monday) AS week_runs, count(*) OVER (PARTITION BY group_no, suite) AS span_runs,
+	min(coalesce(suite, chr(31))) OVER (PARTITION BY group_no) = max(coalesce(suite, chr(31))) OVER (PARTITION BY group_no) AS one_suite
+FROM run
+-- table: weekly_tasks
+-- Every task of a group over the window: whether all runs have it, and as often.
+SELECT t.group_no, t.task_no, sum(t.c) = 0 AS never, count(*) = any_value(r.span_runs) AS in_span, count(*) = any_value(r.span_runs) AND min(t.n) = max(t.n) AS level,
+	any_value(t.n) AS n, sum(t.c)::BIGINT AS c
+FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no WHERE t.n > 0 GROUP BY t.group_no, t.task_no
+-- table: weekly_partly
+-- Tasks that some runs of their week lack.
+SELECT t.group_no, r.monday, t.task_no
+FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no
+SEMI JOIN (SELECT group_no, task_no FROM weekly_tasks WHERE NOT in_span) AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
+WHERE t.n > 0 GROUP BY t.group_no, r.monday, t.task_no HAVING count(*) < any_value(r.week_runs)
+-- table: weekly_kinds
+-- The tasks of every run in the window, those with the same counts in one row. Which
+-- ones the other runs have too is told of the few that they lack.
+WITH uneven AS (SELECT group_no, task_no, in_span FROM weekly_tasks WHERE NOT level),
+kind AS (
+	SELECT t.run_no, t.weight, t.n, t.c, t.c_high, p.task_no IS NULL AS in_week, coalesce(x.in_span, true) AS in_span, x.task_no IS NULL AS level, count(*) AS tasks
+	FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no
+	LEFT JOIN weekly_partly AS p ON p.group_no = t.group_no AND p.monday = r.monday AND p.task_no = t.task_no
+	LEFT JOIN uneven AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
+	WHERE t.n > 0 GROUP BY ALL
+)
+SELECT r.* EXCLUDE (week_runs, span_runs), k.* EXCLUDE (run_no), list_max($k::INTEGER[]) AS k,
+	k.c / k.n AS rate, pass_hat_k(k.c, k.n, list_max($k::INTEGER[])) AS hat, pass_hat_k(k.c_high, k.n, list_max($k::INTEGER[])) AS hat_high
+FROM kind AS k JOIN weekly_window AS r ON r.run_no = k.run_no
+-- table: weekly_cells
+-- Every task of every run of the two weeks, where all runs of its week have it.
+SELECT t.run_no, t.group_no, t.task_no, r.monday, r.now, t.shape, t.weight, t.n, t.c, t.c_high, t.cost_nano, t.cost_n
+FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no AND r.compared
+ANTI JOIN weekly_partly AS p ON p.group_no = t.group_no AND p.monday = r.monday AND p.task_no = t.task_no
+WHERE t.n > 0
+-- table: compare_cells
+SELECT p.pair_no, e.taken, CASE WHEN c.now THEN 'b' ELSE 'a' END AS side, CASE WHEN c.now THEN p.b_no ELSE p.a_no END AS group_no,
+	c.task_no, c.run_no, c.shape, c.weight, c.n, CASE WHEN e.taken = 1 AND NOT c.now OR e.taken = 2 AND c.now THEN c.c_high ELSE c.c END AS c, c.cost_nano, c.cost_n
+FROM weekly_cells AS c JOIN compare_pairs AS p ON p.pair_no = c.group_no
+CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
+-- table: compare_left_out
+-- Latency and length are those of all trials of the two weeks.
+SELECT pair_no, ''::VARCHAR AS suite, ''::VARCHAR AS task_id FROM compare_pairs WHERE false
 -- table: compare_trials
--- Latency and length of all trials of the two weeks.
-SELECT p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side, count(*) AS trials,
-	quantile_cont(s.duration_s, 0.5) AS p50, quantile_cont(s.duration_s, 0.95) AS p95, quantile_cont(s.duration_s, 0.99) AS p99,
-	sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns, sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls,
-	sum(s.input_tokens)::DOUBLE / nullif(count(s.input_tokens), 0) AS input_tokens, sum(s.output_tokens)::DOUBLE / nullif(count(s.output_tokens), 0) AS output_tokens
-FROM selected AS s
-JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
-JOIN compare_pairs AS p ON p.pair_no = r.group_no
-WHERE r.usable AND (r.monday = p.monday OR r.monday = p.then_monday)
-GROUP BY p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END
+SELECT pair_no, side, trials, quantiles[1] AS p50, quantiles[2] AS p95, quantiles[3] AS p99, turns, tool_calls, input_tokens, output_tokens FROM (
+	SELECT r.pair_no, r.side, count(*) AS trials, quantile_cont(s.duration_s, [0.5, 0.95, 0.99]) AS quantiles,
+		sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns, sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls,
+		sum(s.input_tokens)::DOUBLE / nullif(count(s.input_tokens), 0) AS input_tokens, sum(s.output_tokens)::DOUBLE / nullif(count(s.output_tokens), 0) AS output_tokens
+	FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no WHERE r.usable GROUP BY r.pair_no, r.side)
 -- table: weekly_levels
 -- Every week of the window on the tasks that all its runs have: the mean over
 -- runs, with t over the runs' values where there are three, else trial noise.
 -- Over several suites, whose runs repeat different things, it is the mean over tasks.
 WITH task AS (
-	SELECT group_no, monday, suite, task_id, any_value(weight) AS weight, list_avg(list(rate ORDER BY run_id)) AS rate, list_avg(list(hat ORDER BY run_id)) AS hat, list_avg(list(hat_high ORDER BY run_id)) AS hat_high
-	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, task_id
+	SELECT t.group_no, r.monday, t.task_no, any_value(t.weight) AS weight, list_avg(list(t.c / t.n ORDER BY t.run_no)) AS rate,
+		list_avg(list(pass_hat_k(t.c, t.n, list_max($k::INTEGER[])) ORDER BY t.run_no)) AS hat, list_avg(list(pass_hat_k(t.c_high, t.n, list_max($k::INTEGER[])) ORDER BY t.run_no)) AS hat_high
+	FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no AND NOT r.one_suite
+	ANTI JOIN weekly_partly AS p ON p.group_no = t.group_no AND p.monday = r.monday AND p.task_no = t.task_no
+	WHERE t.n > 0 GROUP BY t.group_no, r.monday, t.task_no
 ),
+-- One suite in the whole window is one in each week; several may still be one there.
 level AS (
-	SELECT group_no, monday, min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AS one_suite, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat, mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
+	SELECT group_no, monday, mean_se(list(rate), list(weight)).mean AS mean, mean_se(list(hat), list(weight)).mean AS hat, mean_se(list(hat_high), list(weight)).mean AS hat_high
 	FROM task GROUP BY group_no, monday
 ),
 run AS (
-	SELECT group_no, monday, suite, run_id, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
-		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
-	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, run_id
+	SELECT group_no, monday, suite, run_no, sum(tasks) AS tasks, mean_se(list(rate), list(weight), $conf::DOUBLE, list(tasks)).mean AS mean,
+		mean_se(list(hat), list(weight), $conf::DOUBLE, list(tasks)).mean AS hat, mean_se(list(hat_high), list(weight), $conf::DOUBLE, list(tasks)).mean AS hat_high
+	FROM weekly_kinds WHERE in_week GROUP BY group_no, monday, suite, run_no
 ),
 runs AS (
-	SELECT group_no, monday, count(*) AS runs, mean_se(list(mean ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS means, mean_se(list(hat ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS hats,
-		mean_se(list(hat_high ORDER BY suite, run_id), NULL, $conf::DOUBLE) AS hats_high
+	SELECT group_no, monday, count(*) AS runs, min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AS one_suite,
+		mean_se(list(mean ORDER BY run_no), NULL, $conf::DOUBLE) AS means, mean_se(list(hat ORDER BY run_no), NULL, $conf::DOUBLE) AS hats,
+		mean_se(list(hat_high ORDER BY run_no), NULL, $conf::DOUBLE) AS hats_high
 	FROM run GROUP BY group_no, monday
 ),
+-- All runs of a week and suite have the same tasks here.
+tasks AS (SELECT group_no, monday, sum(tasks)::BIGINT AS tasks FROM (SELECT group_no, monday, max(tasks) AS tasks FROM run GROUP BY group_no, monday, suite) GROUP BY group_no, monday),
 cell AS (
-	SELECT group_no, monday, any_value(k) AS k, count(DISTINCT {'s': suite, 't': task_id}) AS tasks,
-		least(count(DISTINCT run_id), 3)::INTEGER AS across_k,
-		CASE WHEN count(DISTINCT run_id) > 1 AND min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) THEN run_ci(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id),
-			list(coalesce(task_id, '') ORDER BY task_id, run_id), list(coalesce(run_id, '') ORDER BY task_id, run_id), list(weight ORDER BY task_id, run_id), least(count(DISTINCT run_id), 3), 'across', $conf::DOUBLE) END AS across,
-		fixed_suite_ci(list(c ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) AS fixed,
-		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(list(c_high ORDER BY suite, task_id, run_id), list(n ORDER BY suite, task_id, run_id), list(weight ORDER BY suite, task_id, run_id), any_value(k), $conf::DOUBLE) END AS fixed_high
-	FROM weekly_cells WHERE in_week GROUP BY group_no, monday
+	SELECT group_no, monday, any_value(k) AS k, fixed_suite_ci(list(c), list(n), list(weight), any_value(k), $conf::DOUBLE, list(tasks)) AS fixed,
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(list(c_high), list(n), list(weight), any_value(k), $conf::DOUBLE, list(tasks)) END AS fixed_high
+	FROM weekly_kinds WHERE in_week GROUP BY group_no, monday
+),
+across AS (
+	SELECT c.group_no, c.monday, least(count(DISTINCT r.run_id), 3)::INTEGER AS across_k,
+		CASE WHEN count(DISTINCT r.run_id) > 1 AND min(coalesce(r.suite, chr(31))) = max(coalesce(r.suite, chr(31)))
+			THEN run_ci(list(c.c), list(c.n), list(c.task_no), list(c.run_no), list(c.weight), least(count(DISTINCT r.run_id), 3), 'across', $conf::DOUBLE) END AS across
+	FROM weekly_cells AS c JOIN weekly_window AS r ON r.run_no = c.run_no WHERE c.now GROUP BY c.group_no, c.monday
 )
-SELECT r.group_no, r.monday, c.k, r.runs, c.tasks, CASE WHEN l.one_suite THEN r.means.mean ELSE l.mean END AS mean, CASE WHEN l.one_suite THEN r.hats.mean ELSE l.hat END AS pass_hat_k, CASE WHEN $policy::VARCHAR = 'bounds' THEN CASE WHEN l.one_suite THEN r.hats_high.mean ELSE l.hat_high END END AS pass_hat_k_high,
-	CASE WHEN l.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN c.fixed_high IS NOT NULL THEN CASE WHEN l.one_suite AND r.runs >= 3 AND r.hats_high.se > 1e-9 THEN least(r.hats_high.upper, 1) ELSE c.fixed_high.upper END
-		WHEN l.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
-	CASE WHEN l.one_suite AND r.runs >= 2 THEN r.hats.se * sqrt(r.runs) END AS run_sd, CASE WHEN l.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN 'runs, t(R-1)' ELSE c.fixed.method || ', within these runs' END AS method,
-	CASE WHEN c.across IS NOT NULL THEN c.across_k END AS across_k, c.across.estimate AS pass_hat_k_across
-FROM runs AS r JOIN level AS l ON l.group_no = r.group_no AND l.monday = r.monday JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday
+SELECT r.group_no, r.monday, c.k, r.runs, t.tasks, CASE WHEN r.one_suite THEN r.means.mean ELSE l.mean END AS mean, CASE WHEN r.one_suite THEN r.hats.mean ELSE l.hat END AS pass_hat_k, CASE WHEN $policy::VARCHAR = 'bounds' THEN CASE WHEN r.one_suite THEN r.hats_high.mean ELSE l.hat_high END END AS pass_hat_k_high,
+	CASE WHEN r.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN c.fixed_high IS NOT NULL THEN CASE WHEN r.one_suite AND r.runs >= 3 AND r.hats_high.se > 1e-9 THEN least(r.hats_high.upper, 1) ELSE c.fixed_high.upper END
+		WHEN r.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
+	CASE WHEN r.one_suite AND r.runs >= 2 THEN r.hats.se * sqrt(r.runs) END AS run_sd, CASE WHEN r.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN 'runs, t(R-1)' ELSE c.fixed.method || ', within these runs' END AS method,
+	CASE WHEN a.across IS NOT NULL THEN a.across_k END AS across_k, a.across.estimate AS pass_hat_k_across
+FROM runs AS r JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday JOIN tasks AS t ON t.group_no = r.group_no AND t.monday = r.monday
+LEFT JOIN level AS l ON l.group_no = r.group_no AND l.monday = r.monday LEFT JOIN across AS a ON a.group_no = r.group_no AND a.monday = r.monday
 -- table: weekly_spread
 -- Do the nights of the window differ by more than the noise of trials?
-SELECT group_no, CASE WHEN min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AND count(DISTINCT run_id) > 1
-	THEN run_effect(list(c ORDER BY task_id, run_id), list(n ORDER BY task_id, run_id), list(coalesce(task_id, '') ORDER BY task_id, run_id), list(coalesce(run_id, '') ORDER BY task_id, run_id)) END AS effect
-FROM weekly_cells WHERE in_span GROUP BY group_no
+WITH one AS (SELECT group_no FROM weekly_kinds WHERE in_span GROUP BY group_no HAVING min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AND count(DISTINCT run_no) > 1),
+task AS (
+	SELECT group_no, list(c) AS cs, list(n) AS ns, list(tasks) AS times FROM (SELECT group_no, c, n, count(*) AS tasks FROM weekly_tasks WHERE level GROUP BY ALL) GROUP BY group_no
+),
+run AS (
+	SELECT group_no, list(passes ORDER BY run_no) AS passes FROM (SELECT group_no, run_no, sum(c * tasks) FILTER (level)::BIGINT AS passes FROM weekly_kinds WHERE in_span GROUP BY group_no, run_no) GROUP BY group_no
+)
+SELECT o.group_no, run_effect_counts(t.cs, t.ns, t.times, r.passes) AS effect
+FROM one AS o JOIN task AS t ON t.group_no = o.group_no JOIN run AS r ON r.group_no = o.group_no
 -- table: weekly_counts
 -- What was planned, tried and paid for in the two weeks.
-SELECT p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side, count(DISTINCT {'s': r.suite, 'r': r.run_id}) AS runs,
-	sum(t.n)::BIGINT AS trials, sum(t.c)::BIGINT AS passes, sum(t.graded)::BIGINT AS graded, sum(t.ungraded)::BIGINT AS ungraded, sum(t.missing)::BIGINT AS missing,
-	sum(t.planned)::BIGINT AS planned, sum(t.cached)::BIGINT AS cached, sum(t.errors)::BIGINT AS errors,
+SELECT r.pair_no, r.side, count(DISTINCT r.run_no) AS runs, sum(t.n)::BIGINT AS trials, sum(t.c)::BIGINT AS passes, sum(t.graded)::BIGINT AS graded, sum(t.ungraded)::BIGINT AS ungraded,
+	sum(t.missing)::BIGINT AS missing, sum(t.planned)::BIGINT AS planned, sum(t.cached)::BIGINT AS cached, sum(t.errors)::BIGINT AS errors,
 	sum(t.cost_nano)::DOUBLE / 1e9 AS cost, sum(t.cost_nano)::DOUBLE / 1e9 / nullif(sum(t.cost_n), 0)::DOUBLE AS cost_per_trial
-FROM selected_task_runs AS t
-JOIN weekly_runs AS r ON r.group_no = t.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND r.run_id IS NOT DISTINCT FROM t.run_id
-JOIN compare_pairs AS p ON p.pair_no = t.group_no
-WHERE r.monday = p.monday OR r.monday = p.then_monday
-GROUP BY p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END
+FROM selected_counts AS t JOIN weekly_pair_runs AS r ON r.run_no = t.run_no
+GROUP BY r.pair_no, r.side
 -- table: weekly_changes
 -- Every task of the week with what became of it, by counts.
-WITH ever AS (SELECT group_no, suite, task_id, sum(c) = 0 AS never FROM weekly_cells GROUP BY group_no, suite, task_id)
-SELECT t.*, e.never, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
-	WHEN t.b_c > 0 AND t.b_c < t.b_n AND t.a_c = t.a_n THEN 'newly flaky' WHEN t.b_c = t.b_n AND t.a_c < t.a_n THEN 'fixed' END AS change,
-	CASE WHEN t.common THEN fisher_exact_p(t.a_c, t.a_n, t.b_c, t.b_n) END AS p
-FROM compare_tasks AS t LEFT JOIN ever AS e ON e.group_no = t.pair_no AND e.suite IS NOT DISTINCT FROM t.suite AND e.task_id IS NOT DISTINCT FROM t.task_id
+WITH p AS (
+	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM (SELECT DISTINCT a_c, a_n, b_c, b_n FROM compare_tasks WHERE common)
+)
+SELECT t.pair_no, t.suite, t.task_id, t.shape, t.common, t.k, t.a_n, t.a_c, t.a_rate, t.b_n, t.b_c, t.b_rate, t.b_hat, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
+	WHEN t.b_c > 0 AND t.b_c < t.b_n AND t.a_c = t.a_n THEN 'newly flaky' WHEN t.b_c = t.b_n AND t.a_c < t.a_n THEN 'fixed' END AS change, p.p
+FROM compare_tasks AS t LEFT JOIN weekly_tasks AS e ON e.group_no = t.pair_no AND e.task_no = t.task_no
+LEFT JOIN p ON t.common AND p.a_c = t.a_c AND p.a_n = t.a_n AND p.b_c = t.b_c AND p.b_n = t.b_n
 WHERE t.b_n IS NOT NULL
 -- table: weekly_settings
 -- Which values every setting had in each of the two weeks.
 WITH combination AS (
-	SELECT p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side, s.harness, s.harness_version, s.temperature, s.top_p, s.score_name, s.pass_rule,
-		s.git_commit, s.git_branch, s.model, s.agent, s.effort, s.config::VARCHAR AS config
-	FROM selected AS s
-	JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
-	JOIN compare_pairs AS p ON p.pair_no = r.group_no
-	WHERE r.monday = p.monday OR r.monday = p.then_monday
-	GROUP BY ALL
+	SELECT DISTINCT r.pair_no, r.side, s.* EXCLUDE (group_no, run_no) FROM selected_run_settings AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no
+),
+declared AS (
+	SELECT DISTINCT r.pair_no, r.side, s.config::VARCHAR AS config FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no WHERE s.config IS NOT NULL
 ),
 long AS (
 	SELECT pair_no, side, unnest(['harness', 'harness_version', 'temperature', 'top_p', 'score_name', 'pass_rule', 'git_commit', 'git_branch', 'model', 'agent', 'effort']) AS setting,
@@ -183,17 +224,16 @@ long AS (
 	FROM combination
 	UNION ALL
 	SELECT pair_no, side, 'config.' || key, json_extract_string(config::JSON, '$."' || replace(key, '"', '') || '"')
-	FROM (SELECT pair_no, side, config, unnest(json_keys(config::JSON)) AS key FROM combination WHERE json_type(config::JSON) = 'OBJECT')
+	FROM (SELECT pair_no, side, config, unnest(json_keys(config::JSON)) AS key FROM declared WHERE json_type(config::JSON) = 'OBJECT')
 )
 SELECT pair_no, side, setting, count(DISTINCT coalesce(value, '')) AS several, string_agg(DISTINCT value, ' | ' ORDER BY value) AS value
 FROM long WHERE NOT (setting IN ('pass_rule', 'score_name') AND value IS NULL) GROUP BY pair_no, side, setting
 -- table: weekly_control
 -- Every run against the limits that the runs before this week set.
 WITH run AS (
-	SELECT group_no, suite, run_id, min(began) AS run_at, min(monday) AS monday, any_value(k) AS k, count(*) AS tasks,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
-		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high
-	FROM weekly_cells WHERE in_span GROUP BY group_no, suite, run_id
+	SELECT group_no, suite, run_id, min(began) AS run_at, min(monday) AS monday, any_value(k) AS k, sum(tasks)::BIGINT AS tasks,
+		mean_se(list(hat), list(weight), $conf::DOUBLE, list(tasks)).mean AS hat, mean_se(list(hat_high), list(weight), $conf::DOUBLE, list(tasks)).mean AS hat_high
+	FROM weekly_kinds WHERE in_span GROUP BY group_no, suite, run_id
 ),
 past AS (
 	SELECT r.group_no, r.suite, list(r.hat ORDER BY r.run_at, r.run_id) AS hats, list(r.hat_high ORDER BY r.run_at, r.run_id) AS hats_high FROM run AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no
@@ -253,19 +293,20 @@ SELECT note FROM (
 ) ORDER BY place, note
 -- section: worst The worst tasks of the week
 -- wide: lower upper error_message shape
-WITH failed AS (
-	SELECT s.group_no, s.suite, s.task_id, min(s.trace) AS trace, min(s.error_type) AS error_type, min(s.error_message) AS error_message
-	FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
-	JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT s.passed GROUP BY s.group_no, s.suite, s.task_id
-),
-ranked AS (
+WITH ranked AS (
 	SELECT t.*, row_number() OVER (ORDER BY t.b_rate, coalesce(t.b_hat, 0), t.b_n DESC, t.pair_no, t.suite, t.task_id) AS place FROM weekly_changes AS t WHERE t.b_c < t.b_n
+),
+shown AS (SELECT * FROM ranked WHERE $top::BIGINT = 0 OR place <= $top::BIGINT),
+failed AS (
+	SELECT s.group_no, s.suite, s.task_id, min(s.trace) AS trace, min(s.error_type) AS error_type, min(s.error_message) AS error_message
+	FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no
+	SEMI JOIN shown AS h ON h.pair_no = s.group_no AND h.suite IS NOT DISTINCT FROM s.suite AND h.task_id IS NOT DISTINCT FROM s.task_id
+	WHERE r.side = 'b' AND NOT s.passed GROUP BY s.group_no, s.suite, s.task_id
 )
 SELECT unnest(p.grp), r.task_id, r.shape, r.b_n AS n, r.b_c AS c, r.b_rate AS rate, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).lower AS lower, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).upper AS upper,
 	r.b_hat AS pass_hat_k, r.a_rate AS rate_before, r.change, f.error_type, f.error_message, f.trace
-FROM ranked AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no
+FROM shown AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no
 LEFT JOIN failed AS f ON f.group_no = r.pair_no AND f.suite IS NOT DISTINCT FROM r.suite AND f.task_id IS NOT DISTINCT FROM r.task_id
-WHERE $top::BIGINT = 0 OR r.place <= $top::BIGINT
 ORDER BY r.place
 -- section: history Week by week
 -- chart: line x=week y=pass_hat_k lower=lower upper=upper series=configuration title=pass^k week by week
@@ -351,17 +392,22 @@ SELECT line FROM (
 -- section: shapes By shape of task
 -- when bounds: pass_hat_k_high
 WITH task AS (
-	SELECT group_no, monday, suite, task_id, max(shape) AS shape, any_value(weight) AS weight, list_avg(list(rate ORDER BY run_id)) AS rate,
-		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat ORDER BY run_id)) END AS hat,
-		CASE WHEN min(n) >= any_value(k) THEN list_avg(list(hat_high ORDER BY run_id)) END AS hat_high, sum(n - c) AS failures
-	FROM weekly_cells WHERE in_week GROUP BY group_no, monday, suite, task_id
+	SELECT c.group_no, c.now, c.task_no, coalesce(max(c.shape), 'unclassified') AS shape, any_value(c.weight) AS weight, sum(f.rate_h)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate,
+		CASE WHEN min(c.n) >= list_max($k::INTEGER[]) THEN sum(f.hat_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
+		CASE WHEN min(c.n) >= list_max($k::INTEGER[]) THEN sum(f.high_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat_high, sum(c.n - c.c) AS failures
+	FROM weekly_cells AS c JOIN (
+		SELECT n, c, c_high, (c / n * 1.2676506002282294e30)::HUGEINT AS rate_h, (pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS hat_h,
+			(pass_hat_k(c_high, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS high_h FROM (SELECT DISTINCT n, c, c_high FROM weekly_cells)) AS f
+		ON f.n = c.n AND f.c = c.c AND f.c_high = c.c_high
+	GROUP BY c.group_no, c.now, c.task_no
+),
+alike AS (
+	SELECT group_no, shape, now, weight, rate, hat, hat_high, count(*) AS tasks, sum(failures) AS failures FROM task GROUP BY group_no, shape, now, weight, rate, hat, hat_high
 ),
 shape AS (
-	SELECT t.group_no, coalesce(t.shape, 'unclassified') AS shape, t.monday = p.monday AS now, count(*) AS tasks, mean_se(list(rate ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS mean,
-		mean_se(list(hat ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat,
-		mean_se(list(hat_high ORDER BY suite, task_id), list(weight ORDER BY suite, task_id)).mean AS hat_high, sum(failures)::BIGINT AS failures
-	FROM task AS t JOIN compare_pairs AS p ON p.pair_no = t.group_no WHERE t.monday = p.monday OR t.monday = p.then_monday
-	GROUP BY t.group_no, coalesce(t.shape, 'unclassified'), t.monday = p.monday
+	SELECT group_no, shape, now, sum(tasks)::BIGINT AS tasks, mean_se(list(rate), list(weight), $conf::DOUBLE, list(tasks)).mean AS mean,
+		mean_se(list(hat), list(weight), $conf::DOUBLE, list(tasks)).mean AS hat, mean_se(list(hat_high), list(weight), $conf::DOUBLE, list(tasks)).mean AS hat_high, sum(failures)::BIGINT AS failures
+	FROM alike GROUP BY group_no, shape, now
 )
 SELECT unnest(p.grp), b.shape, b.tasks, a.mean AS mean_before, b.mean, a.hat AS pass_hat_k_before, b.hat AS pass_hat_k, b.hat_high AS pass_hat_k_high,
 	b.failures / nullif(sum(b.failures) OVER (PARTITION BY b.group_no), 0)::DOUBLE AS share_of_failures
@@ -372,7 +418,7 @@ ORDER BY b.group_no, b.hat NULLS LAST, b.mean, b.shape
 -- quiet: *
 -- when bounds: pass_hat_k_high
 WITH level AS (
-	SELECT DISTINCT s.group_no, s.suite, coalesce(s.model, 'not in the log') AS model FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+	SELECT DISTINCT s.group_no, r.suite, coalesce(s.model, 'not in the log') AS model FROM selected_run_settings AS s JOIN weekly_runs AS r ON r.run_no = s.run_no
 	JOIN weekly_week AS w ON w.monday = r.monday
 )
 SELECT l.suite, l.model, count(*) AS configurations, list_avg(list(w.mean ORDER BY w.pair_no)) AS mean, list_avg(list(w.pass_hat_k ORDER BY w.pair_no)) AS pass_hat_k, list_avg(list(w.pass_hat_k_high ORDER BY w.pair_no)) AS pass_hat_k_high, max(w.pass_hat_k) AS best, min(w.pass_hat_k) AS worst
@@ -385,7 +431,7 @@ ORDER BY l.suite, pass_hat_k DESC NULLS LAST, l.model
 -- when bounds: pass_hat_k_high
 -- hide: place
 WITH level AS (
-	SELECT DISTINCT s.group_no, s.suite, coalesce(s.effort, 'not in the log') AS effort FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
+	SELECT DISTINCT s.group_no, r.suite, coalesce(s.effort, 'not in the log') AS effort FROM selected_run_settings AS s JOIN weekly_runs AS r ON r.run_no = s.run_no
 	JOIN weekly_week AS w ON w.monday = r.monday
 )
 SELECT l.suite, l.effort, coalesce(list_position(['minimal', 'low', 'medium', 'high', 'xhigh', 'max'], lower(l.effort)), 7) AS place,
@@ -431,8 +477,7 @@ WHERE t.change IS NOT NULL
 ORDER BY t.pair_no, list_position(['newly failing', 'newly flaky', 'never passing', 'fixed'], t.change), t.b_rate - t.a_rate, t.suite, t.task_id
 -- section: quality Data quality this week
 WITH sources AS (
-	SELECT DISTINCT r.group_no, s.batch FROM selected AS s JOIN weekly_runs AS r ON r.group_no = s.group_no AND r.suite IS NOT DISTINCT FROM s.suite AND r.run_id IS NOT DISTINCT FROM s.run_id
-	JOIN weekly_week AS w ON w.monday = r.monday
+	SELECT DISTINCT r.group_no, s.batch FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no WHERE r.side = 'b'
 ),
 rejected AS (SELECT s.group_no, count(*) AS rejects FROM sources AS s JOIN rejects AS j ON j.batch = s.batch GROUP BY s.group_no),
 idle AS (SELECT r.group_no, count(*) AS runs FROM weekly_runs AS r JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.graded GROUP BY r.group_no),
@@ -453,7 +498,7 @@ SELECT CASE WHEN any_value(label) = '' THEN '' ELSE string_agg(label, '; ' ORDER
 	SELECT pair_no, label, 2, replace(flag, 'few informative tasks', 'few informative tasks: fewer than 5 tell the weeks apart, so the interval is rough') FROM "week" WHERE flag <> ''
 	UNION ALL
 	SELECT w.pair_no, w.label, 3, (c.tasks_b - w.common_tasks) || ' of ' || c.tasks_b || ' tasks are not in every run of both weeks and left out of the comparison' FROM "week" AS w
-	JOIN (SELECT p.pair_no, count(DISTINCT {'s': c.suite, 't': c.task_id}) AS tasks_b FROM compare_pairs AS p JOIN weekly_cells AS c ON c.group_no = p.pair_no AND c.monday IN (p.monday, p.then_monday) GROUP BY p.pair_no) AS c ON c.pair_no = w.pair_no
+	JOIN (SELECT pair_no, count(DISTINCT task_no) AS tasks_b FROM selected_counts AS t JOIN weekly_pair_runs AS r ON r.run_no = t.run_no WHERE r.usable AND t.n > 0 GROUP BY pair_no) AS c ON c.pair_no = w.pair_no
 	WHERE w.common_tasks < c.tasks_b AND w.before <> 'none'
 	UNION ALL
 	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has ' || r.tasks || ' of the ' || r.week_tasks || ' tasks of its week only and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN compare_pairs AS p ON p.pair_no = r.group_no
