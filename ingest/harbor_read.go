@@ -34,7 +34,7 @@ type harborReader struct {
 	known   map[string]*harborNamed  // by trial name
 	order   []*harborNamed           // in the order of the job's maps
 	full    map[string][]string      // full names of tasks by their cut ones
-	numbers map[string]int32         // next trial number by task, agent and model
+	numbers map[[6]string]int32      // next trial number by task, agent and model
 	evals   map[string]*harborTotals // by key
 
 	zeroOutput, disagree, cut, several int64
@@ -191,7 +191,7 @@ func (r *harborReader) begin(j harborJob, doc, config, lock Value) {
 	r.id = doc.get("id").words()
 	r.version = firstOf(lock.get("harbor", "version"), lock.get("harbor_version")).words()
 	r.known, r.order = map[string]*harborNamed{}, nil
-	r.full, r.numbers, r.evals = map[string][]string{}, map[string]int32{}, map[string]*harborTotals{}
+	r.full, r.numbers, r.evals = map[string][]string{}, map[[6]string]int32{}, map[string]*harborTotals{}
 	r.at = time.Time{}
 	if r.opt.TZ != "" {
 		r.at = r.in.time(doc.get("started_at"), r.opt)

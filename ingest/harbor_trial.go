@@ -326,7 +326,7 @@ func (r *harborReader) number(t *store.Trial, n *harborNamed) {
 	case !n.started.IsZero():
 		t.TrialFrom = store.TrialTime
 	}
-	key := strings.Join([]string{t.Suite, t.TaskID, t.Agent, t.Model, t.Effort, t.RunID}, "\x00")
+	key := [6]string{t.Suite, t.TaskID, t.Agent, t.Model, t.Effort, t.RunID}
 	if r.folder {
 		return // numbered by the frame, over the jobs
 	}

@@ -61,3 +61,14 @@ func TestNamesAreText(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysThatAreNames: keys are told apart whatever they hold, also where one is
+// empty or holds what others are joined by.
+func TestKeysThatAreNames(t *testing.T) {
+	d := newDesk(t)
+	d.one(ingest.Options{MaxRejects: "100%"}, d.write("a.jsonl", strings.Join([]string{
+		`{"task_id":"a","passed":true}`, `{"task_id\u0000passed":"b"}`, `{"passed":true,"task_id":"c"}`, `{"passed\u0000task_id":1}`,
+		`{}`, `{"":""}`, `{"":"","":""}`, `{"task_id":"d","passed":false}`,
+	}, "\n")+"\n"))
+	d.wantRows("a/0 true", "c/0 true", "d/0 false")
+}

@@ -1,8 +1,8 @@
 package ingest
 
 import (
+	"encoding/binary"
 	"slices"
-	"strings"
 )
 
 // Shape says, for one sequence of names (a table's header, the keys of a JSON
@@ -54,10 +54,15 @@ func (m *Mapper) Shape(names []string) *Shape {
 }
 
 func (m *Mapper) shapeOf(names []string, element bool) *Shape {
-	key := strings.Join(names, "\x00")
-	if element {
-		key = "\x00" + key
+	// Each with its length: a name may hold any separator, or nothing.
+	m.buf = m.buf[:0]
+	for _, name := range names {
+		m.buf = append(binary.AppendUvarint(m.buf, uint64(len(name))), name...)
 	}
+	if element {
+		m.buf = append(m.buf, "element"...)
+	}
+	key := string(m.buf)
 	if s := m.shapes[key]; s != nil {
 		return s
 	}

@@ -61,8 +61,9 @@ type chartColumns struct {
 
 // chartLine is one series: what shares a colour.
 type chartLine struct {
-	name   string
-	weight float64 // trials that it rests on, or rows
+	parts  []string // of its name: the groups, and the column where there are several
+	name   string   // what of them tells it from the others
+	weight float64  // trials that it rests on, or rows
 	found  []chartFound
 	points []chartPoint // what is drawn, once finished
 	used   map[string]int
@@ -214,7 +215,7 @@ func (d *chartData) xOf(row []any) (x float64, label string, ok bool) {
 }
 
 // seriesOf names the series of a row's i-th y.
-func (d *chartData) seriesOf(row []any, i int) string {
+func (d *chartData) seriesOf(row []any, i int) []string {
 	var parts []string
 	at := d.columns.groups
 	if d.columns.series >= 0 {
@@ -230,14 +231,15 @@ func (d *chartData) seriesOf(row []any, i int) string {
 	if len(d.columns.y) > 1 {
 		parts = append(parts, pretty(d.columns.cols[d.columns.y[i]].Name))
 	}
-	return strings.Join(parts, "\x1f")
+	return parts
 }
 
-func (d *chartData) line(name string) *chartLine {
-	l := d.byName[name]
+func (d *chartData) line(parts []string) *chartLine {
+	key := fmt.Sprintf("%q", parts) // a name may hold any separator
+	l := d.byName[key]
 	if l == nil {
-		l = &chartLine{name: name, used: map[string]int{}}
-		d.byName[name] = l
+		l = &chartLine{parts: parts, used: map[string]int{}}
+		d.byName[key] = l
 		d.series = append(d.series, l)
 	}
 	return l

@@ -13,14 +13,10 @@ import (
 func (d *chartData) finish() {
 	d.chooseSeries()
 	d.place()
-	names := make([][]string, len(d.series))
-	for i, l := range d.series {
-		names[i] = strings.Split(l.name, "\x1f")
-	}
-	for i, l := range d.series {
+	for _, l := range d.series {
 		var keep []string
-		for j, part := range names[i] {
-			if slices.ContainsFunc(names, func(o []string) bool { return o[j] != part }) {
+		for j, part := range l.parts {
+			if slices.ContainsFunc(d.series, func(o *chartLine) bool { return o.parts[j] != part }) {
 				keep = append(keep, part)
 			}
 		}

@@ -57,6 +57,25 @@ func TestChartChoosesSeries(t *testing.T) {
 	}
 }
 
+// Names of groups stay whole and apart, whatever a log has in them.
+func TestChartNamesHoldAnything(t *testing.T) {
+	model, agent := textCol("model"), textCol("agent")
+	model.Group, agent.Group = true, true
+	res := &reports.Result{Name: "x", Sections: []reports.Section{{
+		Name: "s", Chart: &reports.Chart{Type: "bar", X: "effort", Y: "mean"}, Columns: []reports.Column{model, agent, textCol("effort"), floatCol("mean")},
+		Rows: rowsOf([]any{"a\x1fb", "c", "low", 0.25}, []any{"a", "b\x1fc", "low", 0.5}, []any{"d", "e", "low", 0.75}),
+	}}}
+	var series int
+	for _, text := range texts(t, draw(t, "chart.svg", "", res), "text") {
+		if strings.Contains(text, " · ") {
+			series++
+		}
+	}
+	if series != 3 {
+		t.Errorf("%d series of 3 are named", series)
+	}
+}
+
 // Of too many bars the first of the table stand, and the picture says by what
 // the table is sorted.
 func TestChartChoosesBars(t *testing.T) {
