@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 )
 
 // Summary says what Commit did. Read = Stored + Duplicates + Rejects.
@@ -59,7 +60,7 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 		return Summary{}, err
 	}
 	roll := b.rollUp()
-	defer func() { _, _ = roll() }() // it writes into the staging folder
+	defer func() { _, _ = roll.wait() }() // it writes into the staging folder
 	first, err := b.decideEarly(ctx)
 	if err != nil {
 		return Summary{}, err
@@ -89,7 +90,7 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 	if err := b.publish(r, append(files, more...)); err != nil {
 		return Summary{}, err
 	}
-	return b.summary(r, first), nil
+	return b.summary(r, first, roll), nil
 }
 
 // publish moves the files to their places and makes the record live. The
@@ -111,25 +112,39 @@ func (b *Batch) publish(r *Record, files []staged) error {
 	return nil
 }
 
-// rollUp sorts the roll-up and stages it, in the background until the function
-// it returns is called: meanwhile duplicates are looked for.
-func (b *Batch) rollUp() func() (staged, error) {
-	var f staged
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+// rollingUp is the roll-up while it is sorted, staged and looked through in the
+// background: meanwhile duplicates are looked for.
+type rollingUp struct {
+	written, counted sync.WaitGroup
+	file             staged
+	err              error
+	tasks            []TaskCount
+	notes            []string
+}
+
+// wait returns the staged roll-up, once it is there.
+func (r *rollingUp) wait() (staged, error) {
+	r.written.Wait() // this one begins the other
+	r.counted.Wait()
+	return r.file, r.err
+}
+
+func (b *Batch) rollUp() *rollingUp {
+	r := &rollingUp{}
+	r.written.Go(func() {
 		b.roll.sort()
-		if b.src.Kind == KindTrials && !b.roll.over {
-			f, err = b.writeRollup(nil)
+		if b.src.Kind != KindTrials || b.roll.over {
+			return
 		}
-	}()
-	return func() (staged, error) { <-done; return f, err }
+		r.counted.Go(func() { r.tasks, r.notes = b.roll.taskCounts(), b.roll.partlyNamed() })
+		r.file, r.err = b.writeRollup(nil)
+	})
+	return r
 }
 
 // complete fills the record with the decision and adds the roll-up, which
 // leaves out runs that hold a trial twice.
-func (b *Batch) complete(r *Record, d *decision, roll func() (staged, error)) ([]staged, error) {
+func (b *Batch) complete(r *Record, d *decision, roll *rollingUp) ([]staged, error) {
 	r.Replaces, r.Duplicates = d.replaces, d.findings.duplicates
 	if d.action == Append {
 		r.Continues = b.plan.Batches[len(b.plan.Batches)-1]
@@ -149,7 +164,7 @@ func (b *Batch) complete(r *Record, d *decision, roll func() (staged, error)) ([
 	if b.src.Kind != KindTrials {
 		return nil, nil
 	}
-	f, err := roll()
+	f, err := roll.wait()
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +186,7 @@ func (b *Batch) complete(r *Record, d *decision, roll func() (staged, error)) ([
 	return []staged{f}, nil
 }
 
-func (b *Batch) summary(r *Record, d *decision) Summary {
+func (b *Batch) summary(r *Record, d *decision, roll *rollingUp) Summary {
 	sum := Summary{
 		Batch: b.id, Number: r.Number, Action: d.action, Replaced: r.Replaces,
 		Stored: r.Rows - r.Duplicates, Duplicates: r.Duplicates, Regraded: d.findings.regraded,
@@ -180,7 +195,7 @@ func (b *Batch) summary(r *Record, d *decision) Summary {
 	if b.roll.over || b.src.Kind != KindTrials {
 		return sum
 	}
-	sum.Tasks = b.roll.taskCounts()
-	sum.Notes = append(slices.Clip(sum.Notes), b.roll.partlyNamed()...)
+	sum.Tasks = roll.tasks
+	sum.Notes = append(slices.Clip(sum.Notes), roll.notes...)
 	return sum
 }

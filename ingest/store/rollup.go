@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -202,8 +203,13 @@ func (r *rollup) put(t *tally, from *partials) {
 		r.slabs = append(r.slabs, make([]tally, slabTallies))
 	}
 	fresh := r.at(r.count)
-	fresh.groupKey, fresh.runAt = t.groupKey, t.runAt
-	fresh.merge(t, &r.sums, from)
+	*fresh = *t
+	for i := range fresh.floats {
+		if s := &fresh.floats[i]; s.over > 0 {
+			*s = exactSum{}
+			s.merge(&t.floats[i], &r.sums, from)
+		}
+	}
 	r.count++
 	r.table[i] = rollupSlot{uint32(hash >> 32), uint32(r.count)}
 	if r.count > len(r.table)/2 {
@@ -245,15 +251,44 @@ func (r *rollup) sort() {
 		rank[id], sorted[i] = uint32(i), r.texts[id]
 	}
 	r.texts, r.ids, r.table = sorted, nil, nil
-	r.list = make([]*tally, r.count)
-	for i := range r.list {
+	width := bits.Len(uint(len(order)))
+	most := min(64/width, len(rollupText)/2) // texts that one number holds
+	keys := make([]sortKey, r.count)
+	for i := range keys {
 		t := r.at(i)
 		for c, id := range t.text {
 			t.text[c] = rank[id]
 		}
-		r.list[i] = t
+		keys[i] = sortKey{t.digits(0, most, width), t.digits(most, most, width), t}
 	}
-	slices.SortFunc(r.list, func(a, b *tally) int { return a.compare(&b.groupKey) })
+	slices.SortFunc(keys, func(a, b sortKey) int {
+		switch {
+		case a.first != b.first:
+			return cmp.Compare(a.first, b.first)
+		case a.second != b.second:
+			return cmp.Compare(a.second, b.second)
+		}
+		return a.t.compare(&b.t.groupKey)
+	})
+	r.list = make([]*tally, r.count)
+	for i, k := range keys {
+		r.list[i] = k.t
+	}
+}
+
+// sortKey holds the foremost texts of a tally's key, so that sorting looks at the
+// tallies themselves only where these are equal.
+type sortKey struct {
+	first, second uint64
+	t             *tally
+}
+
+// digits makes one number of n texts of the key, each of so many bits.
+func (k *groupKey) digits(from, n, width int) (all uint64) {
+	for _, id := range k.text[from : from+n] {
+		all = all<<width | uint64(id)
+	}
+	return all
 }
 
 func (r *rollup) runOf(t *tally) RunKey {

@@ -232,18 +232,48 @@ func (a *tallier) count(g *rowGroup) {
 		}
 	})
 	for i, c := range rollupFloats {
-		g.eachNum(c, func(row int32, v uint64) {
-			if !cached[row] {
-				tallies[gid[row]].floats[i].add(math.Float64frombits(v), &a.sums)
-			}
-		})
+		a.sumFloats(&g.nums[c], i)
 	}
 	for i, c := range rollupInts {
-		g.eachNum(c, func(row int32, v uint64) {
-			if !cached[row] {
-				tallies[gid[row]].ints[i].add(int64(v))
+		a.sumInts(&g.nums[c], i)
+	}
+}
+
+// sumFloats adds a column of floats to sum i of the tallies.
+func (a *tallier) sumFloats(col *numColumn, i int) {
+	rows := int32(len(a.gid))
+	for n, s := range col.spans {
+		if s.code == null {
+			continue
+		}
+		v, end := math.Float64frombits(col.values[s.code]), rows
+		if n+1 < len(col.spans) {
+			end = col.spans[n+1].start
+		}
+		for row := s.start; row < end; row++ {
+			if !a.cached[row] {
+				a.tallies[a.gid[row]].floats[i].add(v, &a.sums)
 			}
-		})
+		}
+	}
+}
+
+// sumInts adds a column of integers to sum i of the tallies.
+func (a *tallier) sumInts(col *numColumn, i int) {
+	rows := int32(len(a.gid))
+	for n, s := range col.spans {
+		if s.code == null {
+			continue
+		}
+		v, end := int64(col.values[s.code]), rows
+		if n+1 < len(col.spans) {
+			end = col.spans[n+1].start
+		}
+		for row := s.start; row < end; row++ {
+			if !a.cached[row] {
+				a.tallies[a.gid[row]].ints[i].add(v)
+			}
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func (r *rollup) eachRun(f func(run RunKey, tallies []*tally)) {
 
 // taskCounts sums the tallies up per run and task.
 func (r *rollup) taskCounts() []TaskCount {
-	out := []TaskCount{}
+	out := make([]TaskCount, 0, len(r.list))
 	var byTask []*tally
 	r.eachRun(func(run RunKey, tallies []*tally) {
 		less := func(a, b *tally) int { return cmp.Compare(a.text[kTaskID], b.text[kTaskID]) }

@@ -55,11 +55,11 @@ func (s *exactSum) put(x float64, p *partials) {
 	parts := s.of(p)
 	k := 0
 	for _, y := range parts {
-		if math.Abs(x) < math.Abs(y) {
-			x, y = y, x
-		}
+		// The sum and what rounding took from it, whichever is the larger (Knuth,
+		// "The Art of Computer Programming", volume 2, 4.2.2, theorem B).
 		hi := x + y
-		lo := y - (hi - x)
+		back := hi - x
+		lo := (x - (hi - back)) + (y - back)
 		if lo != 0 {
 			parts[k] = lo
 			k++
