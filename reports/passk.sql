@@ -54,30 +54,41 @@ other_task AS (
 	WHERE o.n > 0 GROUP BY o.group_no, o.k, o.kind HAVING sum(o.runs) = max(r.runs)
 ),
 other AS (
-	SELECT group_no, k, mean_se(list(hat ORDER BY kind), list(weight ORDER BY kind), 0.95, list(tasks ORDER BY kind)).mean AS other,
-		sum(tasks) FILTER (hat IS NOT NULL)::BIGINT AS other_tasks FROM other_task GROUP BY group_no, k
+	SELECT group_no, k, mean_se([x.hat FOR x IN others], [x.weight FOR x IN others], 0.95, [x.tasks FOR x IN others]).mean AS other, other_tasks
+	FROM (SELECT group_no, k, list_sort(list({'kind': kind, 'hat': hat, 'weight': weight, 'tasks': tasks})) AS others,
+		sum(tasks) FILTER (hat IS NOT NULL)::BIGINT AS other_tasks FROM other_task GROUP BY group_no, k)
+),
+-- Lists are sorted once they are made: an aggregate that sorts holds a buffer for every
+-- group, which does not spill.
+over_runs AS (
+	SELECT group_no, kind, list({'n': n, 'c': c, 'runs': runs}) AS cells_of FROM selected_kinds
+	WHERE in_every_run AND n > 0 AND EXISTS (SELECT 1 FROM selected_groups WHERE runs > 1) GROUP BY group_no, kind
 ),
 -- A task over the runs of its group: the mean of its runs' estimates, and no
 -- estimate unless every run has the trials for it.
-task AS MATERIALIZED (
+figured AS (
 	SELECT group_no, k, kind, any_value(suite) AS suite, any_value(tasks) AS tasks, any_value(weight) AS weight,
 		sum(runs)::BIGINT AS cells, sum(runs * pooled_runs)::BIGINT AS runs, min(n) AS n_min, max(n) AS n_max, sum(n * runs)::BIGINT AS n, sum(c * runs)::BIGINT AS c,
 		sum(rate_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE AS rate, sum(flake_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE AS flake,
 		CASE WHEN min(n) >= k THEN sum(at_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE END AS at_k,
 		CASE WHEN min(n) >= k THEN sum(hat_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE END AS hat_k,
-		CASE WHEN min(n) >= k THEN sum(high_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE END AS high_k,
-		CASE WHEN sum(runs) = 1 OR min(n) < k THEN NULL WHEN k = 1 THEN sum(rate_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE ELSE across_run(list(c), list(n), k, list(runs)) END AS across
+		CASE WHEN min(n) >= k THEN sum(high_h * runs)::DOUBLE / 1.2676506002282294e30 / sum(runs)::DOUBLE END AS high_k
 	FROM cell GROUP BY group_no, k, kind
+),
+task AS MATERIALIZED (
+	SELECT f.*, CASE WHEN cells = 1 OR n_min < k THEN NULL WHEN k = 1 THEN rate
+		ELSE across_run([x.c FOR x IN cells_of], [x.n FOR x IN cells_of], k, [x.runs FOR x IN cells_of]) END AS across
+	FROM figured AS f LEFT JOIN over_runs AS o ON o.group_no = f.group_no AND o.kind = f.kind
 ),
 grouped AS MATERIALIZED (
 	SELECT group_no, k, max(runs) AS runs, max(cells) AS cells, sum(tasks)::BIGINT AS tasks, min(n_min) AS n_min, max(n_max) AS n_max,
 		coalesce(sum(tasks) FILTER (hat_k IS NULL), 0)::BIGINT AS not_estimable, coalesce(sum(tasks) FILTER (c = n), 0)::BIGINT AS stable_pass,
 		coalesce(sum(tasks) FILTER (c > 0 AND c < n), 0)::BIGINT AS flaky_tasks, coalesce(sum(tasks) FILTER (c = 0), 0)::BIGINT AS stable_fail,
 		min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31))) AS one_suite,
-		list({'kind': kind, 'tasks': tasks, 'weight': weight, 'rate': rate, 'flake': flake, 'at_k': at_k, 'hat_k': hat_k, 'high_k': high_k, 'across': across,
-			'gone': CASE WHEN hat_k IS NULL THEN 1.0 ELSE 0.0 END} ORDER BY kind) AS tasks_of,
+		list_sort(list({'kind': kind, 'tasks': tasks, 'weight': weight, 'rate': rate, 'flake': flake, 'at_k': at_k, 'hat_k': hat_k, 'high_k': high_k, 'across': across,
+			'gone': CASE WHEN hat_k IS NULL THEN 1.0 ELSE 0.0 END})) AS tasks_of,
 		-- Tasks that passed c of n times in every run, for the test whether runs differ.
-		list({'c': c, 'n': n_min, 'tasks': tasks} ORDER BY kind) FILTER (hat_k IS NOT NULL AND n_min = n_max AND cells > 1) AS level_of
+		list_sort(list({'kind': kind, 'c': c, 'n': n_min, 'tasks': tasks}) FILTER (hat_k IS NOT NULL AND n_min = n_max AND cells > 1)) AS level_of
 	FROM task GROUP BY group_no, k
 ),
 -- The cells of tasks with an estimate, those alike in one row.
@@ -86,7 +97,7 @@ alike AS (
 	FROM (SELECT * FROM selected_kinds WHERE in_every_run AND n > 0) CROSS JOIN ks WHERE least >= k GROUP BY ALL
 ),
 lists AS (
-	SELECT group_no, k, list({'c': c, 'n': n, 'high': c_high, 'w': weight, 'times': times, 'kind': kind} ORDER BY kind, n, c, c_high, weight) AS alike_of FROM alike GROUP BY group_no, k
+	SELECT group_no, k, list_sort(list({'kind': kind, 'n': n, 'c': c, 'high': c_high, 'w': weight, 'times': times})) AS alike_of FROM alike GROUP BY group_no, k
 ),
 spelt AS (
 	SELECT group_no, k, flatten([list_resize([a.c], a.times, a.c) FOR a IN alike_of]) AS cs, flatten([list_resize([a.n], a.times, a.n) FOR a IN alike_of]) AS ns,
@@ -99,7 +110,7 @@ run_cell AS MATERIALIZED (
 ),
 run_passes AS (SELECT group_no, k, run_id, coalesce(sum(c * tasks) FILTER (level), 0)::BIGINT AS passes FROM run_cell GROUP BY group_no, k, run_id),
 run_lists AS (
-	SELECT group_no, k, list({'run': coalesce(run_id, ''), 'c': c, 'n': n, 'high': c_high, 'w': weight, 'tasks': tasks} ORDER BY run_id, n, c, c_high, weight, least, level) AS runs_of
+	SELECT group_no, k, list_sort(list({'unnamed': run_id IS NULL, 'run': coalesce(run_id, ''), 'n': n, 'c': c, 'high': c_high, 'w': weight, 'least': least, 'level': level, 'tasks': tasks})) AS runs_of
 	FROM run_cell GROUP BY group_no, k
 ),
 run_figures AS (
@@ -107,7 +118,7 @@ run_figures AS (
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN run_ci_counts([x.high FOR x IN runs_of], [x.n FOR x IN runs_of], [x.run FOR x IN runs_of], [x.w FOR x IN runs_of], [x.tasks FOR x IN runs_of], r.k, $conf::DOUBLE) END AS high_within,
 		run_effect_counts([x.c FOR x IN level_of], [x.n FOR x IN level_of], [x.tasks FOR x IN level_of], passes) AS effect
 	FROM run_lists AS r JOIN grouped AS g ON g.group_no = r.group_no AND g.k = r.k
-	JOIN (SELECT group_no, k, list(passes ORDER BY run_id) AS passes FROM run_passes GROUP BY group_no, k) AS p ON p.group_no = r.group_no AND p.k = r.k
+	JOIN (SELECT group_no, k, [x.passes FOR x IN list_sort(list({'unnamed': run_id IS NULL, 'run': run_id, 'passes': passes}))] AS passes FROM run_passes GROUP BY group_no, k) AS p ON p.group_no = r.group_no AND p.k = r.k
 ),
 sums AS (
 	SELECT group_no, sum(n * tasks)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing,
