@@ -74,10 +74,24 @@ type groupReader struct {
 	err   error
 }
 
-// decodeBuf is memory for numbers that are needed until the row group is decoded.
+// decodeBuf is memory for numbers and codes that are needed until the row group is decoded.
 type decodeBuf struct {
-	nums [][]uint64
-	used int
+	nums       [][]uint64
+	codes      [][]int32
+	used, lent int
+}
+
+func (b *decodeBuf) reset() { b.used, b.lent = 0, 0 }
+
+// takeCodes is memory for so many codes.
+func (b *decodeBuf) takeCodes(n int) []int32 {
+	if b.lent == len(b.codes) {
+		b.codes = append(b.codes, nil)
+	}
+	out := resized(b.codes[b.lent], n)
+	b.codes[b.lent] = out
+	b.lent++
+	return out[:0]
 }
 
 // take is memory for so many numbers.
@@ -209,12 +223,12 @@ func (r *groupReader) codedColumn(at int, spans bool) (*column, error) {
 	c := &column{width: widthOf(chunk.Type())}
 	from := &codeReader{optional: r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1, spans: spans}
 	if !spans {
-		from.codes = make([]int32, 0, r.rows)
+		from.codes = r.buf.takeCodes(r.rows)
 	}
 	for from.rows < r.rows && pages.Next() {
 		switch page := pages.Page().(type) {
 		case *file.DictionaryPage:
-			if err := c.dictionary(page); err != nil {
+			if err := c.dictionary(page, r.buf); err != nil {
 				return nil, err
 			}
 			from.size = int32(c.size())
@@ -258,7 +272,7 @@ func spread(spans []colSpan, rows int) []int32 {
 }
 
 // dictionary takes the values of a dictionary page, whose bytes are the reader's.
-func (c *column) dictionary(page *file.DictionaryPage) error {
+func (c *column) dictionary(page *file.DictionaryPage, buf *decodeBuf) error {
 	b, n := page.Data(), int(page.NumValues())
 	if n < 0 || n > len(b) {
 		return errUncounted
@@ -267,7 +281,7 @@ func (c *column) dictionary(page *file.DictionaryPage) error {
 		b = append([]byte(nil), b...)
 		c.texts = make([][]byte, 0, n)
 	} else {
-		c.nums = make([]uint64, 0, n)
+		c.nums = buf.take(n)
 	}
 	for range n {
 		size := c.width

@@ -178,7 +178,7 @@ func eachGroup(ctx context.Context, files []store.File, workers int, decode func
 		go func() {
 			buf := &decodeBuf{}
 			for j := range todo {
-				buf.used = 0
+				buf.reset()
 				j.decode(buf, decode)
 				close(j.done)
 			}

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"strings"
-
-	"passhat/ingest/store"
 )
 
 // Places of the text columns of a row of task_runs; the settings follow.
@@ -43,12 +41,9 @@ type tally struct {
 	found   []foundCell // by class and code, where those are small
 	class   [][]int32   // by place and task: one plus the class; nil: all are of class 0
 
-	// Of single trials: the counts of the current run by task, those that it has, and the runs that
-	// come in several batches, with how many tasks are held of them.
+	// Of single trials: the counts of the current run by task, and those that it has.
 	sums    []trialSum
 	touched []int32
-	parked  map[store.RunKey][]parkedSum
-	held    int
 	log     *cellLog
 }
 

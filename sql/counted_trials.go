@@ -3,8 +3,6 @@ package sql
 import (
 	"context"
 	"slices"
-
-	"passhat/ingest/store"
 )
 
 // trialIs is what a row of trials counts as.
@@ -29,14 +27,6 @@ func (s *Session) tallyTrials(ctx context.Context, t *tally) error {
 	if s.side.prices {
 		return errUncounted
 	}
-	seen := map[store.RunKey]bool{}
-	t.parked = map[store.RunKey][]parkedSum{}
-	s.have.runs(func(_ *store.Record, run store.RunKey) {
-		if seen[run] && (t.spec.Runs == nil || t.spec.Runs[run]) {
-			t.parked[run] = nil
-		}
-		seen[run] = true
-	})
 	batches := newInterner()
 	gone := s.goneRows(batches)
 	err := eachGroup(ctx, s.filesWith(s.have.trials, t.spec.Runs), s.decoders(), func(r *groupReader) (*countGroup, error) {
@@ -53,7 +43,7 @@ func (s *Session) tallyTrials(ctx context.Context, t *tally) error {
 	if err != nil {
 		return err
 	}
-	return t.unpark()
+	return t.leave()
 }
 
 // trialGroup decodes what is counted of a row group of trials.
@@ -98,15 +88,6 @@ type trialSum struct {
 	runAt                  int64
 	seen, priced           bool
 }
-
-// parkedSum are those of a run of which more comes in another batch.
-type parkedSum struct {
-	task int32
-	sum  trialSum
-}
-
-// mostParked is how many tasks of such runs are held.
-const mostParked = 2_000_000
 
 // addTrials counts rows of one run of trials.
 func (t *tally) addTrials(g *countGroup, keys []int32, tasks *taskCodes, from, to int) error {
@@ -183,23 +164,7 @@ func (t *tally) enterTrials(keys []int32) error {
 	if err := t.leave(); err != nil {
 		return err
 	}
-	run := t.runKey(keys)
-	at, known := t.runOf[[2]int32{keys[inSuite], keys[inRun]}]
-	if !known {
-		return t.enter(keys)
-	}
-	held, more := t.parked[run]
-	if !more || !t.agree(t.runs[at].keys, keys) {
-		return errUncounted
-	}
-	t.current, t.number = t.runs[at], at+1
-	for _, p := range held {
-		*t.sum(p.task) = p.sum
-		t.touched = append(t.touched, p.task)
-	}
-	t.held -= len(held)
-	t.parked[run] = held[:0]
-	return nil
+	return t.enter(keys)
 }
 
 // agree says whether keys are of the run that has the keys run, which may learn its rule.
@@ -229,49 +194,15 @@ func (t *tally) mayLack(key int) bool {
 	return name == "pass_rule" || name == "score_name"
 }
 
-// leave counts the tasks of the run that was read, or parks them.
+// leave counts the tasks of the run that was read.
 func (t *tally) leave() error {
-	run := t.current
-	if run == nil || len(t.touched) == 0 {
-		return nil
-	}
-	key := t.runKey(run.keys)
-	held, more := t.parked[key]
-	if t.held += len(t.touched); more && t.held > mostParked {
-		return errUncounted
-	}
 	for _, task := range t.touched {
-		sum := &t.sums[task]
-		if more {
-			held = append(held, parkedSum{task, *sum})
-		} else if err := t.countSum(task, sum); err != nil {
+		if err := t.countSum(task, &t.sums[task]); err != nil {
 			return err
 		}
-		*sum = trialSum{}
-	}
-	if more {
-		t.parked[key] = held
-	} else {
-		t.held -= len(t.touched)
+		t.sums[task] = trialSum{}
 	}
 	t.touched = t.touched[:0]
-	return nil
-}
-
-// unpark counts the runs that came in several batches.
-func (t *tally) unpark() error {
-	if err := t.leave(); err != nil {
-		return err
-	}
-	for i, run := range t.runs {
-		t.current, t.number = run, int32(i)+1
-		for _, p := range t.parked[t.runKey(run.keys)] {
-			if err := t.countSum(p.task, &p.sum); err != nil {
-				return err
-			}
-		}
-	}
-	t.sums, t.parked = nil, nil
 	return nil
 }
 
