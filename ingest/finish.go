@@ -254,6 +254,9 @@ func (f *finisher) belowZero(t *store.Trial) {
 		t.TTFTS = store.Opt[float64]{}
 		countIn(&f.count.negative, "ttft_s")
 	}
+	if t.InputTokens.V|t.OutputTokens.V|t.ReasoningTokens.V >= 0 {
+		return // none has a sign
+	}
 	for _, c := range []struct {
 		name string
 		n    *store.Opt[int64]

@@ -128,7 +128,7 @@ func (r *lineReader) line(b []byte, no int64, path string) {
 		return
 	}
 	if len(r.base) == 0 {
-		vals, end, shape := r.keys.scan(b, i, r.vals[:0])
+		vals, end, shape := r.keys.scan(b, i, r.vals[:0], &r.m.arena)
 		r.vals = vals
 		if shape != nil && skipSpace(b, end) == len(b) {
 			r.m.Row(shape, vals, no, path, b)

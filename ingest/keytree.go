@@ -1,5 +1,7 @@
 package ingest
 
+import "unsafe"
+
 // keyTree remembers the key sequences of the objects seen so far. Logs write
 // their keys in a few orders (a failed trial has an error, a passed one has
 // none), so nearly every key is found by comparing it with the one that stood
@@ -12,6 +14,7 @@ type keyTree struct {
 // keyNode is one key behind those of its ancestors.
 type keyNode struct {
 	quoted string     // the key as it stands in the text
+	value  lastValue  // of the key
 	next   []*keyNode // keys seen behind it, the last one used first
 	shape  *Shape     // of an object that ends here
 }
@@ -21,6 +24,49 @@ const (
 	maxKeyNodes = 4096
 	maxKeyNexts = 16
 )
+
+// lastValue is the string that a key had in the object before, if it is worth
+// remembering: names of runs and models stand in line after line. Strings that are
+// the same then lie in the same place, too, which what comes after sees at once.
+type lastValue struct {
+	quoted string // as it stands in the text; "": there is none
+	value  Value
+	luck   int8 // how often it came again of late
+}
+
+const (
+	maxLastValue = 64  // bytes of a string that is remembered
+	noLuck       = -8  // from here on values are not remembered
+	tryAgain     = -90 // until then
+)
+
+// again returns the end of the value at b[i] if it is the last one, else i.
+func (l *lastValue) again(b []byte, i int) int {
+	end := i + len(l.quoted)
+	if end == i || end > len(b) || string(b[i:end]) != l.quoted {
+		return i
+	}
+	l.luck = min(l.luck+1, 8)
+	return end
+}
+
+// note takes the next value, a string, whose text is quoted.
+func (l *lastValue) note(quoted []byte, v Value, keep *arena) {
+	if l.luck--; l.luck <= noLuck {
+		if l.quoted = ""; l.luck < tryAgain {
+			l.luck = noLuck + 2
+		}
+		return
+	}
+	if l.quoted = ""; len(quoted) <= maxLastValue && !v.Escaped {
+		l.quoted = keep.str(quoted)
+		text := []byte(nil)
+		if inside := l.quoted[1 : len(l.quoted)-1]; inside != "" {
+			text = unsafe.Slice(unsafe.StringData(inside), len(inside))
+		}
+		l.value = Value{String, false, text}
+	}
+}
 
 // follow finds the key at b[i], which holds at least an opening quote.
 func (n *keyNode) follow(b []byte, i int) *keyNode {
@@ -65,7 +111,7 @@ func (t *keyTree) learn(fields []field, shape *Shape) {
 // scan reads the object at b[i] as far as its keys are known, and appends its
 // values. A nil shape says that something is new or wrong: then scanObject is
 // to read it and to say what.
-func (t *keyTree) scan(b []byte, i int, vals []Value) (out []Value, end int, shape *Shape) {
+func (t *keyTree) scan(b []byte, i int, vals []Value, keep *arena) (out []Value, end int, shape *Shape) {
 	if i >= len(b) || b[i] != '{' || t.nodes == 0 {
 		return vals, i, nil
 	}
@@ -84,14 +130,23 @@ func (t *keyTree) scan(b []byte, i int, vals []Value) (out []Value, end int, sha
 		if i++; i < len(b) && b[i] <= ' ' {
 			i = skipSpace(b, i)
 		}
-		v, e, ok := quickValue(b, i)
-		if !ok {
-			var err *scanError
-			if v, e, err = scanValue(b, i); err != nil {
-				return vals, i, nil
+		e := n.value.again(b, i)
+		if e > i {
+			vals = append(vals, n.value.value)
+		} else {
+			v, end, ok := quickValue(b, i)
+			if !ok {
+				var err *scanError
+				if v, end, err = scanValue(b, i); err != nil {
+					return vals, i, nil
+				}
 			}
+			e = end
+			if v.Kind == String {
+				n.value.note(b[i:e], v, keep)
+			}
+			vals = append(vals, v)
 		}
-		vals = append(vals, v)
 		if i = e; i < len(b) && b[i] <= ' ' {
 			i = skipSpace(b, i)
 		}

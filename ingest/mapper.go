@@ -191,7 +191,11 @@ func (m *Mapper) fill(t *store.Trial, shape *Shape, vals []Value) string {
 			continue
 		}
 		// The usual field, without detours.
-		if single && tg.set != nil && vals[i].Kind != Null && tg.set(m, t, vals[i]) == "" {
+		if single && tg.set != nil && vals[i].Kind != Null && (m.quick(t, tg.col, vals[i]) || tg.set(m, t, vals[i]) == "") {
+			continue
+		}
+		if single && vals[i].Kind == Bool && tg.col == colPassed && tg.kind == toColumn && len(tg.paths) == 0 {
+			m.addVerdict(i, vals[i])
 			continue
 		}
 		if reason := m.place(t, shape, tg, i, vals[i]); reason != "" {

@@ -27,6 +27,7 @@ type sequencer struct {
 	runs     map[store.RunKey]runTime
 	last     store.RunKey
 	lastTime runTime
+	lastAt   time.Time // the same
 	numbers  map[uint64]int32
 	made     bool  // a trial was given runName
 	first    int32 // the number of a task's first trial of which the log gives none
@@ -104,9 +105,9 @@ func (s *sequencer) runTime(t *store.Trial) {
 				s.runs[key] = at
 			}
 		}
-		s.last, s.lastTime = key, at
+		s.last, s.lastTime, s.lastAt = key, at, microTime(at.at)
 	}
-	t.RunAt, t.RunAtFrom = microTime(s.lastTime.at), s.lastTime.from
+	t.RunAt, t.RunAtFrom = s.lastAt, s.lastTime.from
 }
 
 func microTime(us int64) time.Time { return time.UnixMicro(us).UTC() }
