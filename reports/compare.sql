@@ -30,7 +30,7 @@ WITH side AS (
 )
 SELECT s.pair_no, e.taken, s.side, s.group_no, t.task_no, t.run_no, t.shape, t.weight, t.n,
 	CASE WHEN e.taken = 1 AND s.side = 'a' OR e.taken = 2 AND s.side = 'b' THEN t.c_high ELSE t.c END AS c, t.cost_nano, t.cost_n
-FROM side AS s JOIN selected_counts AS t ON t.group_no = s.group_no JOIN selected_group_tasks AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
+FROM side AS s JOIN selected_details AS t ON t.group_no = s.group_no JOIN selected_group_tasks AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
 CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
 WHERE x.in_every_run AND t.n > 0
 -- table: compare_figures

@@ -7,6 +7,15 @@ func WithSheetRows(o WriteOptions, n int) WriteOptions {
 	return o
 }
 
+// OnNumbers runs f as in a large store, where selected_task_runs is made of numbered
+// tables.
+func OnNumbers(f func()) {
+	was := namedRows
+	namedRows = -1
+	defer func() { namedRows = was }()
+	f()
+}
+
 // OnLongRoad runs f without the short road of kinds.go.
 func OnLongRoad(f func()) {
 	shortRoad = false

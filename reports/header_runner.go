@@ -20,7 +20,7 @@ var houseTables = []string{
 	"trials", "task_runs", "runs", "sources", "rejects", "labels", "prices", "fields",
 	"selected", "selected_task_runs", "selected_groups", "selected_cells", "selected_runs", "selected_pairs",
 	"selected_settings", "selected_kinds", "selected_run_kinds", "selected_run_totals", "declared",
-	"selected_tasks", "selected_group_runs", "selected_counts", "selected_group_tasks", "selected_run_settings",
+	"selected_tasks", "selected_group_runs", "selected_counts", "selected_details", "selected_group_tasks", "selected_run_settings",
 }
 
 // ofRunner reads the directives that tell the runner how to prepare.

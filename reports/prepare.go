@@ -37,6 +37,12 @@ type selection struct {
 	numbered       bool     // tables by number are wanted, see numbered.go
 	direct         bool     // they are made straight from the roll-up
 	apart          bool     // every run is of one group
+	named          bool     // selected_task_runs is read
+	nOf            string   // n of a row of request_counts under the policy
+	ofSettings     bool     // selected_run_settings is read
+	folded         bool     // some tasks have several rows of a run in the roll-up
+	numbers        string   // the columns of selected_counts
+	onTasks        string   // how rows of the roll-up, t, find their task, x
 	focus          string   // a table of the runs whose trials alone the view selected is to show
 	same, taskSame string   // how the names of runs, and of tasks, are compared: = where none is NULL
 	ungradedGroups []string // labels of groups in which no trial has a verdict
@@ -84,13 +90,14 @@ func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selecti
 		return nil, err
 	}
 	sel.numbered = slices.ContainsFunc(numberedTables, func(name string) bool { return slices.Contains(reads, name) })
+	sel.ofSettings = slices.Contains(reads, "selected_run_settings")
 	goDirect := func(ctx context.Context, d *db) (err error) {
 		sel.direct, err = sel.mayBeNumbered(ctx, d, reads)
 		return err
 	}
 	steps := []func(context.Context, *db) error{
 		sel.narrow, sel.makeLabelled, sel.makeSides, goDirect, sel.makeRuns, sel.makeCells, sel.makeGroups,
-		sel.makeTaskRuns, sel.dropTasks, sel.numberTaskRuns, sel.makeSelected, sel.makeRunSettings, sel.count,
+		sel.makeTaskRuns, sel.dropTasks, sel.numberTaskRuns, sel.makeDetails, sel.makeRunSettings, sel.count,
 	}
 	if slices.Contains(reads, "selected_kinds") || slices.Contains(reads, "selected_run_kinds") {
 		steps = append(steps, sel.makeKinds)

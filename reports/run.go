@@ -286,7 +286,7 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		if st.Kind == TableStatement {
 			if st.Name == r.rep.Trials {
 				r.sel.focus = quoteName(st.Name)
-				if err := r.sel.makeSelected(ctx, r.d); err != nil {
+				if err := r.sel.makeDetails(ctx, r.d); err != nil {
 					return located(r.rep, st, 0, err)
 				}
 			}

@@ -77,7 +77,7 @@ GROUP BY g.group_no, g.grp
 HAVING count(*) FILTER (r.monday = w.monday AND r.usable) > 0
 -- table: weekly_pair_runs
 -- The runs of the two weeks that are compared, those that are left out too: from
--- here on selected has their trials only.
+-- here on selected and selected_details are of them only.
 SELECT r.run_no, r.group_no, r.suite, r.run_id, r.usable, p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side
 FROM weekly_runs AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no WHERE r.monday = p.monday OR r.monday = p.then_monday
 -- table: weekly_window
@@ -115,10 +115,12 @@ kind AS (
 SELECT r.* EXCLUDE (week_runs, span_runs), k.* EXCLUDE (run_no), list_max($k::INTEGER[]) AS k,
 	k.c / k.n AS rate, pass_hat_k(k.c, k.n, list_max($k::INTEGER[])) AS hat, pass_hat_k(k.c_high, k.n, list_max($k::INTEGER[])) AS hat_high
 FROM kind AS k JOIN weekly_window AS r ON r.run_no = k.run_no
+-- table: weekly_details
+SELECT d.*, r.pair_no, r.side FROM selected_details AS d JOIN weekly_pair_runs AS r ON r.run_no = d.run_no
 -- table: weekly_cells
 -- Every task of every run of the two weeks, where all runs of its week have it.
 SELECT t.run_no, t.group_no, t.task_no, r.monday, r.now, t.shape, t.weight, t.n, t.c, t.c_high, t.cost_nano, t.cost_n
-FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no AND r.compared
+FROM weekly_details AS t JOIN weekly_window AS r ON r.run_no = t.run_no AND r.compared
 ANTI JOIN weekly_partly AS p ON p.group_no = t.group_no AND p.monday = r.monday AND p.task_no = t.task_no
 WHERE t.n > 0
 -- table: compare_cells
@@ -195,11 +197,10 @@ SELECT o.group_no, run_effect_counts(t.cs, t.ns, t.times, r.passes) AS effect
 FROM one AS o JOIN task AS t ON t.group_no = o.group_no JOIN run AS r ON r.group_no = o.group_no
 -- table: weekly_counts
 -- What was planned, tried and paid for in the two weeks.
-SELECT r.pair_no, r.side, count(DISTINCT r.run_no) AS runs, sum(t.n)::BIGINT AS trials, sum(t.c)::BIGINT AS passes, sum(t.graded)::BIGINT AS graded, sum(t.ungraded)::BIGINT AS ungraded,
-	sum(t.missing)::BIGINT AS missing, sum(t.planned)::BIGINT AS planned, sum(t.cached)::BIGINT AS cached, sum(t.errors)::BIGINT AS errors,
-	sum(t.cost_nano)::DOUBLE / 1e9 AS cost, sum(t.cost_nano)::DOUBLE / 1e9 / nullif(sum(t.cost_n), 0)::DOUBLE AS cost_per_trial
-FROM selected_counts AS t JOIN weekly_pair_runs AS r ON r.run_no = t.run_no
-GROUP BY r.pair_no, r.side
+SELECT pair_no, side, count(DISTINCT run_no) AS runs, sum(n)::BIGINT AS trials, sum(c)::BIGINT AS passes, sum(graded)::BIGINT AS graded, sum(ungraded)::BIGINT AS ungraded,
+	sum(missing)::BIGINT AS missing, sum(planned)::BIGINT AS planned, sum(cached)::BIGINT AS cached, sum(errors)::BIGINT AS errors,
+	sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n), 0)::DOUBLE AS cost_per_trial
+FROM weekly_details GROUP BY pair_no, side
 -- table: weekly_changes
 -- Every task of the week with what became of it, by counts.
 WITH p AS (
@@ -498,7 +499,7 @@ SELECT CASE WHEN any_value(label) = '' THEN '' ELSE string_agg(label, '; ' ORDER
 	SELECT pair_no, label, 2, replace(flag, 'few informative tasks', 'few informative tasks: fewer than 5 tell the weeks apart, so the interval is rough') FROM "week" WHERE flag <> ''
 	UNION ALL
 	SELECT w.pair_no, w.label, 3, (c.tasks_b - w.common_tasks) || ' of ' || c.tasks_b || ' tasks are not in every run of both weeks and left out of the comparison' FROM "week" AS w
-	JOIN (SELECT pair_no, count(DISTINCT task_no) AS tasks_b FROM selected_counts AS t JOIN weekly_pair_runs AS r ON r.run_no = t.run_no WHERE r.usable AND t.n > 0 GROUP BY pair_no) AS c ON c.pair_no = w.pair_no
+	JOIN (SELECT t.pair_no, count(DISTINCT t.task_no) AS tasks_b FROM weekly_details AS t JOIN weekly_pair_runs AS r ON r.run_no = t.run_no WHERE r.usable AND t.n > 0 GROUP BY t.pair_no) AS c ON c.pair_no = w.pair_no
 	WHERE w.common_tasks < c.tasks_b AND w.before <> 'none'
 	UNION ALL
 	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has ' || r.tasks || ' of the ' || r.week_tasks || ' tasks of its week only and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN compare_pairs AS p ON p.pair_no = r.group_no
