@@ -226,6 +226,7 @@ type csvReader struct {
 	names []string
 	shape *Shape
 	vals  []Value
+	last  []lastValue // by column
 
 	repeats *atomic.Int64 // of the header, as rows
 }
@@ -243,13 +244,13 @@ func (r *csvReader) repeatsHeader(cells [][]byte) bool {
 // row reads one row into the Mapper.
 func (r *csvReader) row() error {
 	cells, err := r.s.next()
-	var bad *csvError
-	if errors.As(err, &bad) {
+	if err != nil {
+		var bad *csvError
+		if !errors.As(err, &bad) {
+			return err
+		}
 		r.m.reject(int64(bad.line), "", bad.reason, r.s.kept(bad.raw))
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	if len(cells) != len(r.vals) {
 		r.m.reject(int64(r.s.recLine), "", fmt.Sprintf("found %d cells where the header has %d columns", len(cells), len(r.vals)), r.s.kept(r.s.raw))
@@ -259,13 +260,29 @@ func (r *csvReader) row() error {
 		r.repeats.Add(1)
 		return nil
 	}
+	if len(r.last) != len(cells) {
+		r.last = make([]lastValue, len(cells))
+	}
 	for i, cell := range cells {
-		r.vals[i] = csvValue(cell)
+		r.vals[i] = r.last[i].cell(cell, &r.m.arena)
 	}
 	rejects := len(r.m.Rejects)
 	r.m.Row(r.shape, r.vals, int64(r.s.recLine), "", r.s.raw)
 	r.s.hide(r.m.Rejects[rejects:])
 	return nil
+}
+
+// cell is the value of a cell.
+func (l *lastValue) cell(cell []byte, keep *arena) Value {
+	if len(cell) > 0 && l.quoted == string(cell) {
+		l.luck = min(l.luck+1, 8)
+		return l.value
+	}
+	v := csvValue(cell)
+	if len(cell) > 0 && len(v.Text) == len(cell) && v.Kind <= Untyped {
+		l.note(cell, v, keep)
+	}
+	return v
 }
 
 // csvValue is the value of a cell.
@@ -307,7 +324,7 @@ func isPlainText(cell []byte) bool {
 // openCSV returns a scanner that stands before the first row to read, which in
 // a grown file is not the first of the file.
 func openCSV(in *Input, delim byte) (*csvScanner, []string, func(), error) {
-	rc, err := in.Open()
+	rc, err := in.open(true)
 	if err != nil {
 		return nil, nil, nil, err
 	}

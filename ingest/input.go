@@ -52,10 +52,16 @@ type Input struct {
 }
 
 // Open returns the decompressed bytes from the beginning.
-func (in *Input) Open() (io.ReadCloser, error) {
-	raw, err := in.OpenRaw()
+func (in *Input) Open() (io.ReadCloser, error) { return in.open(false) }
+
+// open is Open; a reader from front to back may hash what it reads.
+func (in *Input) open(hash bool) (io.ReadCloser, error) {
+	raw, err := in.openRaw()
 	if err != nil {
 		return nil, err
+	}
+	if hash {
+		raw.beside = in.hashBeside()
 	}
 	text, err := Decompress(in.Name, raw, in.limits)
 	if err != nil {

@@ -50,7 +50,8 @@ func (l *lastValue) again(b []byte, i int) int {
 	return end
 }
 
-// note takes the next value, a string, whose text is quoted.
+// note takes the next value, a string, whose text is quoted; a cell of a table is
+// its own text.
 func (l *lastValue) note(quoted []byte, v Value, keep *arena) {
 	if l.luck--; l.luck <= noLuck {
 		if l.quoted = ""; l.luck < tryAgain {
@@ -60,11 +61,11 @@ func (l *lastValue) note(quoted []byte, v Value, keep *arena) {
 	}
 	if l.quoted = ""; len(quoted) <= maxLastValue && !v.Escaped {
 		l.quoted = keep.str(quoted)
-		text := []byte(nil)
-		if inside := l.quoted[1 : len(l.quoted)-1]; inside != "" {
+		text, quote := []byte(nil), (len(quoted)-len(v.Text))/2
+		if inside := l.quoted[quote : len(quoted)-quote]; inside != "" {
 			text = unsafe.Slice(unsafe.StringData(inside), len(inside))
 		}
-		l.value = Value{String, false, text}
+		l.value = Value{v.Kind, false, text}
 	}
 }
 
