@@ -13,10 +13,11 @@
 -- when bounds: pass_hat_k_low pass_hat_k_high
 -- wide: configuration cost_known total_cost reasoning_tokens p50 p99 ttft_p50
 -- quiet: input_tokens output_tokens cost_per_trial cost_per_pass cost_per_k_passes p50 p95 p99 ttft_p50 reasoning_tokens turns
+-- The means over runs are sums of whole numbers of 2^-100: exact in any order, and no lists.
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, bool_and(in_every_run) AS in_every_run,
-		list_avg(list(c / n ORDER BY run_id)) AS rate, CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat,
-		CASE WHEN min(n) >= list_max($k::INTEGER[]) AND $policy::VARCHAR = 'bounds' THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high,
+		sum((c / n * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) AND $policy::VARCHAR = 'bounds' THEN sum((pass_hat_k(c_high, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS high,
 		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n
 	FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id
 ),

@@ -13,10 +13,11 @@
 -- param: policy  under exclude ungraded trials leave the history too
 -- param: top   how many tasks to show, 0 for all
 -- table: diagnose_tasks
+-- The means over runs are sums of whole numbers of 2^-100: exact in any order, and no lists.
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, max(shape) AS shape, any_value(weight) AS weight, greatest(list_max($k::INTEGER[]), 1) AS k,
-		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, min(run_at) AS run_at, bool_and(in_every_run) AS in_every_run, list_avg(list(c / n ORDER BY run_id)) AS rate,
-		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat
+		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, min(run_at) AS run_at, bool_and(in_every_run) AS in_every_run, sum((c / n * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat
 	FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id
 ),
 began AS (SELECT group_no, min(run_at) AS run_at FROM task GROUP BY group_no),

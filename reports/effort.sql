@@ -21,25 +21,29 @@
 -- quiet: not_estimable ungraded cost_per_trial turns
 -- when bounds: pass_hat_k_low pass_hat_k_high
 -- hide: group_no
+-- The means over runs are sums of whole numbers of 2^-100: exact in any order, and no lists.
 WITH task AS (
-	SELECT group_no, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, count(*) AS cells, sum(runs) AS runs,
+	SELECT group_no, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, sum(runs) AS runs,
 		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, sum(ungraded)::BIGINT AS ungraded,
-		list_avg(list(c / n ORDER BY run_id)) AS rate, list_avg(list(flakiness(c, n) ORDER BY run_id)) AS flake,
-		list_avg(list(flakiness_unbiased(c, n) ORDER BY run_id)) AS unbiased,
-		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat,
-		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high,
-		list(c ORDER BY run_id) AS cs, list(c_high ORDER BY run_id) AS highs, list(n ORDER BY run_id) AS ns,
+		sum((c / n * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, sum((flakiness(c, n) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS flake,
+		sum((flakiness_unbiased(c, n) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(flakiness_unbiased(c, n)) AS unbiased,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c_high, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS high,
 		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n
 	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, suite, task_id
+),
+-- Runs' tasks alike in one element.
+kinds AS (
+	SELECT group_no, list(c ORDER BY n, c, c_high, weight) AS cs, list(c_high ORDER BY n, c, c_high, weight) AS highs, list(n ORDER BY n, c, c_high, weight) AS ns,
+		list(weight ORDER BY n, c, c_high, weight) AS ws, list(times ORDER BY n, c, c_high, weight) AS times
+	FROM (SELECT group_no, n, c, c_high, weight, count(*) AS times FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY ALL) GROUP BY group_no
 ),
 listed AS (
 	SELECT group_no, any_value(grp) AS grp, any_value(k) AS k, max(runs)::BIGINT AS runs, count(*) AS tasks, count(*) FILTER (hat IS NULL) AS not_estimable,
 		sum(n)::BIGINT AS trials, sum(c)::BIGINT AS passes, sum(ungraded)::BIGINT AS ungraded,
 		list(weight ORDER BY suite, task_id) AS w, list(rate ORDER BY suite, task_id) AS rates, list(hat ORDER BY suite, task_id) AS hats,
-		list(high ORDER BY suite, task_id) AS high_hats, flatten(list(highs ORDER BY suite, task_id)) AS highs,
+		list(high ORDER BY suite, task_id) AS high_hats,
 		list(flake ORDER BY suite, task_id) AS flakes, list(unbiased ORDER BY suite, task_id) AS unbiased,
-		flatten(list(cs ORDER BY suite, task_id)) AS cs, flatten(list(ns ORDER BY suite, task_id)) AS ns,
-		flatten(list(list_resize([weight], cells, weight) ORDER BY suite, task_id)) AS ws,
 		sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_n)::DOUBLE AS cost_n
 	FROM task GROUP BY group_no
 ),
@@ -48,9 +52,9 @@ trial AS (
 	SELECT group_no, avg(turns) AS turns, avg(input_tokens) AS input_tokens, avg(output_tokens) AS output_tokens FROM selected GROUP BY group_no
 ),
 estimated AS (
-	SELECT *, pass_ci(hats, w, NULL, $conf::DOUBLE) AS population, fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE) AS fixed,
+	SELECT *, pass_ci(hats, w, NULL, $conf::DOUBLE) AS population, fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE, times) AS fixed,
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_hats, w, NULL, $conf::DOUBLE) END AS high,
-		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, ns, ws, k, $conf::DOUBLE) END AS fixed_high FROM listed
+		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, ns, ws, k, $conf::DOUBLE, times) END AS fixed_high FROM listed JOIN kinds USING (group_no)
 )
 SELECT unnest(grp), e.group_no, runs, tasks, not_estimable, trials, ungraded, mean_se(rates, w).mean AS mean, k, population.mean AS pass_hat_k,
 	population.mean AS pass_hat_k_low, high.mean AS pass_hat_k_high, population.lower AS lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN population.upper WHEN high.upper IS NOT NULL THEN greatest(high.upper, population.upper) END AS upper, mean_se(flakes, w).mean AS flakiness, cost / nullif(cost_n, 0) AS cost_per_trial,
