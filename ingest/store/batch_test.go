@@ -268,6 +268,31 @@ func TestSameSourceTwiceAtOnce(t *testing.T) {
 	}
 }
 
+// TestNewPathTwiceAtOnce: of two writers that read different content of a path that
+// nothing was read from before, the second to commit has kept nothing to compare it
+// by and reads it again.
+func TestNewPathTwiceAtOnce(t *testing.T) {
+	s := open(t)
+	first := text{path: "/a", content: lines("r a 0 p", "r b 0 f")}
+	both := text{path: "/a", content: lines("r c 0 p", "r b 0 f", "r a 0 p")}
+	b := begin(t, s, both.source())
+	first.ingest(t, s)
+	p, _ := b.Part()
+	rows, _ := both.trials(0)
+	if err := p.AppendAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Commit(ctx); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("%v, want %v", err, store.ErrChanged)
+	}
+	if _, sum := both.ingest(t, s); sum.Action != store.Replace || len(sum.Replaced) != 1 {
+		t.Errorf("read again: %v %v", sum.Action, sum.Replaced)
+	}
+	if got := content(t, s); len(got) != 3 {
+		t.Error(got)
+	}
+}
+
 // TestFailedCommitLeavesNothing breaks a commit at each place it writes to.
 func TestFailedCommitLeavesNothing(t *testing.T) {
 	for _, dir := range []string{"trials", "task_runs", "rows", "rejects", "batches"} {

@@ -245,14 +245,6 @@ func (c *numColumn) reset() {
 
 func (c *numColumn) addFloat(row int32, v Opt[float64]) { c.add(row, math.Float64bits(v.V), v.OK) }
 func (c *numColumn) addInt32(row int32, v Opt[int32])   { c.add(row, uint64(v.V), v.OK) }
-func (c *numColumn) addInt64(row int32, v Opt[int64])   { c.add(row, uint64(v.V), v.OK) }
-func (c *numColumn) addBool(row int32, v Opt[bool]) {
-	bit := uint64(0)
-	if v.V {
-		bit = 1
-	}
-	c.add(row, bit, v.OK)
-}
 
 // expand writes the code of every row into out.
 func expand(spans []span, out []int32) {
