@@ -74,10 +74,12 @@ func (p *parser) fail(line int, format string, args ...any) error {
 
 func (p *parser) line(n int, line string) error {
 	trimmed := strings.TrimRight(line, " \t")
-	if m := reDirective.FindStringSubmatch(trimmed); m != nil {
-		return p.directive(n, m[1], strings.TrimSpace(m[2]))
-	}
 	comment := strings.HasPrefix(trimmed, "--")
+	if comment {
+		if m := reDirective.FindStringSubmatch(trimmed); m != nil {
+			return p.directive(n, m[1], strings.TrimSpace(m[2]))
+		}
+	}
 	if comment && !p.sawSQL {
 		if m := reLikely.FindStringSubmatch(trimmed); m != nil && p.started {
 			// Prose has colons too: a slip keeps the first letter.

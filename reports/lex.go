@@ -7,7 +7,7 @@ import "strings"
 // statement ends, and nothing more.
 type sqlScan struct {
 	params []string        // $names in order of first appearance
-	words  []string        // bare words of the code, upper case, outside parentheses
+	words  []string        // the first bare word outside parentheses, upper case
 	tables map[string]bool // names behind FROM or JOIN, lower case
 	semis  []int           // offsets of ; outside strings and comments
 	last   int             // end of the last byte of code
@@ -16,13 +16,14 @@ type sqlScan struct {
 func scanSQL(text string) sqlScan {
 	s := sqlScan{tables: map[string]bool{}}
 	seen := map[string]bool{}
-	depth, before := 0, ""
+	depth := 0
+	named := false // the word before was FROM or JOIN
 	for i := 0; i < len(text); {
 		if end := skipQuoted(text, i); end > i {
 			if text[i] != '-' && text[i] != '/' {
 				s.last = end
 			}
-			if text[i] == '"' && (before == "FROM" || before == "JOIN") {
+			if text[i] == '"' && named {
 				s.tables[strings.ToLower(strings.Trim(text[i:end], `"`))] = true
 			}
 			i = end
@@ -47,13 +48,13 @@ func scanSQL(text string) sqlScan {
 			depth--
 		case isWord(c):
 			end := wordEnd(text, i)
-			word := strings.ToUpper(text[i:end])
-			if before == "FROM" || before == "JOIN" {
+			word := text[i:end]
+			if named {
 				s.tables[strings.ToLower(word)] = true
 			}
-			before = word
-			if depth == 0 {
-				s.words = append(s.words, word)
+			named = len(word) == 4 && (strings.EqualFold(word, "FROM") || strings.EqualFold(word, "JOIN"))
+			if depth == 0 && len(s.words) == 0 {
+				s.words = append(s.words, strings.ToUpper(word))
 			}
 			i, s.last = end, end
 			continue

@@ -16,8 +16,8 @@ type lazyView struct{ name, text string }
 var listings = setOf("show", "describe", "summarize", "information_schema", "sqlite_master", "sqlite_schema", "pg_catalog", "pg_views", "pg_tables", "pg_class", "pg_attribute",
 	"duckdb_views", "duckdb_tables", "duckdb_columns", "duckdb_dependencies", "duckdb_logs", "pragma_table_info", "pragma_show", "query", "query_table", "explain")
 
-// wake makes the views that text may ask for: those it names behind FROM, JOIN
-// or a comma, and all where it lists the relations. The caller holds s.mu.
+// wake makes the views that text may ask for: those it names where a relation can
+// stand, and all where it lists the relations. The caller holds s.mu.
 func (s *Session) wake(ctx context.Context, text string) error {
 	if len(s.lazy) == 0 {
 		return nil
@@ -27,22 +27,55 @@ func (s *Session) wake(ctx context.Context, text string) error {
 			return s.wakeAll(ctx)
 		}
 	}
-	relations := make([]Relation, len(s.lazy))
+	named := relationNames(text)
 	for i, v := range s.lazy {
-		relations[i].Name = v.name
-	}
-	for _, ref := range References(text, relations) {
-		for i, v := range s.lazy {
-			if v.name == ref.Relation {
-				s.lazy = append(s.lazy[:i:i], s.lazy[i+1:]...)
-				if err := s.makeLazy(ctx, v); err != nil {
-					return err
-				}
-				return s.wake(ctx, text)
+		if named[v.name] {
+			s.lazy = append(s.lazy[:i:i], s.lazy[i+1:]...)
+			if err := s.makeLazy(ctx, v); err != nil {
+				return err
 			}
+			return s.wake(ctx, text)
 		}
 	}
 	return nil
+}
+
+// beforeRelation are words behind which a relation may be named, and afterRelations
+// those that end a list of relations.
+var (
+	beforeRelation = setOf("from", "join", "table", "view", "into", "update", "exists", "pivot", "unpivot", "using", "copy")
+	afterRelations = setOf("select", "where", "group", "order", "having", "limit", "qualify", "window", "set", "values", "returning")
+)
+
+// relationNames are the names in text, in lower case, that stand where a relation can
+// be named: behind FROM, JOIN and the like, and behind the commas, parentheses and dots
+// that follow. Some of them may be others, as behind the commas of arguments there.
+func relationNames(text string) map[string]bool {
+	out := map[string]bool{}
+	from := []bool{false} // by depth of parentheses: relations are listed
+	before := ""
+	for _, t := range words(text) {
+		top := len(from) - 1
+		switch {
+		case t.kind == tokPunct && t.text == "(":
+			from = append(from, from[top])
+		case t.kind == tokPunct && t.text == ")" && top > 0:
+			from = from[:top]
+		case t.kind == tokPunct && t.text == ";":
+			from = []bool{false}
+		case t.kind == tokWord && afterRelations[t.text]:
+			from[top] = false
+		case t.kind == tokWord && beforeRelation[t.text]:
+			from[top] = true
+		case (t.kind == tokWord || t.kind == tokQuoted) && from[top] && (before == "," || before == "(" || before == "." || beforeRelation[before]):
+			out[t.text] = true
+		}
+		before = ""
+		if t.kind == tokWord || t.kind == tokPunct {
+			before = t.text
+		}
+	}
+	return out
 }
 
 // wakeAll makes every view that is left. The caller holds s.mu.
