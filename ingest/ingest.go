@@ -279,6 +279,12 @@ func ingestPlanned(ctx context.Context, st *store.Store, in *Input, src store.So
 	in.Offset, in.FirstLine, in.consumed, in.mappers.all = 0, 1, 0, nil
 	in.notes, in.naiveTimes = nil, 0
 	if s.Plan.Action == store.Append {
+		// Not all of it will be read, so its hash is taken before.
+		if src.Hash == "" {
+			if src.Hash, err = in.contentHash(ctx); err != nil {
+				return err
+			}
+		}
 		in.Offset = s.Plan.Offset
 		lines, err := in.countLines(ctx, in.Offset)
 		if err != nil {

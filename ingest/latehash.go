@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"hash"
 	"os"
 	"slices"
@@ -15,11 +16,17 @@ import (
 // at once.
 var lateHashFrom int64 = 8 << 20
 
-// lateHash is the hash of a source that is taken while the source is read.
+// lateHash is the hash of a source that is taken while the source is read. What was
+// read is what it stands for, whatever becomes of the file meanwhile: so it comes
+// from the bytes that were read, or from the file while nobody had read from it, or
+// while it was still the one that was opened.
 type lateHash struct {
-	mu   sync.Mutex
-	on   bool   // it is not known before the reading
-	done string // it, once known
+	mu      sync.Mutex
+	on      bool   // it is not known before the reading
+	done    string // it, once known
+	sure    bool   // done is of what was opened
+	reading bool   // something was read
+	read    string // the hash of all that was read
 }
 
 // mayHashLate reports whether a source looks like text that is read once from
@@ -45,12 +52,38 @@ func (in *Input) mayHashLate() bool {
 func (in *Input) contentHash(ctx context.Context) (string, error) {
 	in.late.mu.Lock()
 	defer in.late.mu.Unlock()
-	if in.late.done != "" {
-		return in.late.done, nil
+	l := &in.late
+	if l.done == "" && l.read != "" {
+		l.done, l.sure = l.read, true
+	}
+	if l.done != "" {
+		return l.done, nil
 	}
 	done, err := in.hash(ctx)
-	in.late.done = done
-	return done, err
+	if err != nil {
+		return "", err
+	}
+	l.done, l.sure = done, !l.reading || in.stillThere()
+	return done, nil
+}
+
+// settled is contentHash once all is read; an error says that it can't be vouched
+// for that this was read.
+func (in *Input) settled(ctx context.Context) (string, error) {
+	done, err := in.contentHash(ctx)
+	if err != nil {
+		return "", err
+	}
+	in.late.mu.Lock()
+	defer in.late.mu.Unlock()
+	if read := in.late.read; read != "" && read != done || read == "" && !in.late.sure {
+		return "", in.changed()
+	}
+	return done, nil
+}
+
+func (in *Input) changed() error {
+	return fmt.Errorf("%s: it changed while it was read: ingest it again", in.Name)
 }
 
 // besideHash hashes what is read of a source.
@@ -60,11 +93,12 @@ type besideHash struct {
 	n    int64
 }
 
-// hashBeside is for a reader that begins at the beginning; nil when the hash is
-// known.
+// hashBeside is for a reader that begins to read; nil when the hash is known, or
+// when not all will be read.
 func (in *Input) hashBeside() *besideHash {
 	in.late.mu.Lock()
 	defer in.late.mu.Unlock()
+	in.late.reading = true
 	if !in.late.on || in.late.done != "" || in.Offset > 0 {
 		return nil
 	}
@@ -83,9 +117,7 @@ func (h *besideHash) end() {
 	}
 	h.in.late.mu.Lock()
 	defer h.in.late.mu.Unlock()
-	if h.in.late.done == "" {
-		h.in.late.done = sum(h.hash)
-	}
+	h.in.late.read = sum(h.hash)
 }
 
 // stillThere reports whether the file is, by its size and time, what was opened.

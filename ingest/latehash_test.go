@@ -2,10 +2,15 @@ package ingest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"passhat/ingest/store"
 )
@@ -96,5 +101,83 @@ func TestHashBesideReadingChanged(t *testing.T) {
 	}
 	if err := in.unchanged(context.Background(), ""); err == nil {
 		t.Error("other content passes for what was read")
+	}
+}
+
+// TestHashBesideReadingVouches: what is stored under a hash is what was read, or it
+// is refused, whatever becomes of the file while it is read.
+func TestHashBesideReadingVouches(t *testing.T) {
+	was := lateHashFrom
+	defer func() { lateHashFrom = was }()
+	lateHashFrom = 1
+	ctx := context.Background()
+	row := func(trial int, passed bool) string {
+		return fmt.Sprintf(`{"task_id":"t","trial":%3d,"passed":%-5t,"run_id":"r"}`+"\n", trial, passed)
+	}
+	text := func(n int, passed bool) (out string) {
+		for i := range n {
+			out += row(i, passed)
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		offset int64
+		before bool // the hash is asked for before the reading, as where a log has grown
+		within bool // and, or, within, as where a row is of no run
+		after  string
+		want   bool
+	}{
+		"nothing changes":                   {after: text(9, true), want: true},
+		"it grows":                          {after: text(12, true), want: true},
+		"it grows, asked within":            {within: true, after: text(12, true), want: true},
+		"it grows behind an offset":         {offset: int64(len(row(0, true))), before: true, after: text(12, true), want: true},
+		"another takes its place":           {after: text(9, false)},
+		"another, asked within":             {within: true, after: text(9, false)},
+		"another, longer, asked within":     {within: true, after: text(12, false)},
+		"another behind an offset":          {offset: int64(len(row(0, true))), before: true, after: row(0, true) + text(9, false)[len(row(0, true)):]},
+		"it is cut":                         {after: text(3, true)},
+		"it is cut, asked within":           {within: true, after: text(3, true)},
+		"it is cut behind an offset":        {offset: int64(len(row(0, true))), before: true, after: text(3, true)},
+		"it is emptied":                     {after: ""},
+		"it is emptied, asked within":       {within: true, after: ""},
+		"asked for before, another instead": {before: true, after: text(9, false)},
+	} {
+		path := filepath.Join(t.TempDir(), "a.jsonl")
+		write := func(text string, at time.Time) {
+			if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Chtimes(path, at, at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+		write(text(9, true), start)
+		in, hash, err := openInput(ctx, Found{Path: path}, &Options{})
+		if err != nil || hash != "" {
+			t.Fatal(hash, err)
+		}
+		var of string
+		if c.before {
+			if of, err = in.contentHash(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in.Offset = c.offset
+		named := error(nil)
+		err = readChunks(ctx, in, &Options{Jobs: 1}, func(*chunk) bool {
+			write(c.after, start.Add(time.Hour))
+			if c.within {
+				_, named = in.runNamer(ctx, of)()
+			}
+			return true
+		})
+		got := errors.Join(err, named, in.unchanged(ctx, of))
+		if (got == nil) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if got == nil {
+			want := sha256.Sum256([]byte(text(9, true)))
+			if sum, err := in.contentHash(ctx); err != nil || sum != hex.EncodeToString(want[:]) {
+				t.Errorf("%s: %q is not the hash of what was read: %v", name, sum, err)
+			}
+		}
 	}
 }

@@ -257,7 +257,11 @@ func (in *Input) hash(ctx context.Context) (string, error) {
 		h.Write(table)
 		return sum(h), err
 	}
-	return in.hashPrefix(ctx, in.limit)
+	all, err := in.hashPrefix(ctx, in.limit)
+	if err == nil && all == "" { // it has become shorter
+		err = in.changed()
+	}
+	return all, err
 }
 
 // linePrefix is hashPrefix for a source of lines: "" also where a line runs
@@ -315,9 +319,9 @@ func (in *Input) findCompression() error {
 // unchanged reports an error if the file is no longer what was hashed. A file
 // that only grew behind what was read is what it was.
 func (in *Input) unchanged(ctx context.Context, hash string) error {
-	if in.late.on && hash == "" && !in.stillThere() {
+	if in.late.on {
 		var err error
-		if hash, err = in.contentHash(ctx); err != nil {
+		if hash, err = in.settled(ctx); err != nil {
 			return err
 		}
 	}
@@ -345,7 +349,7 @@ func (in *Input) unchanged(ctx context.Context, hash string) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("%s: it changed while it was read: ingest it again", in.Name)
+	return in.changed()
 }
 
 // runTime is the time of a run of which the log itself says nothing.

@@ -115,6 +115,9 @@ func (src *Source) settleHash(ctx context.Context) (err error) {
 	if src.Hash == "" {
 		src.Hash, err = src.LateHash(ctx)
 	}
+	if err == nil && src.Hash == "" {
+		err = fmt.Errorf("%s: the hash of its content is missing", src.Path)
+	}
 	return err
 }
 
@@ -135,8 +138,11 @@ func (st *state) plan(ctx context.Context, src *Source) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	if p, ok := st.planSameContent(src); ok {
-		return p, nil
+	// Without a hash it is of a size that no batch has, so of no content that is there.
+	if src.Hash != "" {
+		if p, ok := st.planSameContent(src); ok {
+			return p, nil
+		}
 	}
 	if src.Path == Stdin {
 		return Plan{}, nil
