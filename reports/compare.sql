@@ -40,7 +40,7 @@ WITH figure AS (
 	SELECT n, c, c / n AS rate, pass_hat_k(c, n, list_max($k::INTEGER[])) AS hat, flakiness(c, n) AS flake, flakiness_unbiased(c, n) AS flake_unbiased
 	FROM (SELECT DISTINCT n, c FROM compare_cells)
 )
-SELECT *, (rate * 1.2676506002282294e30)::HUGEINT AS rate_h, (hat * 1.2676506002282294e30)::HUGEINT AS hat_h,
+SELECT *, (c::HUGEINT * 1237940039285380274899124224 // n * 1024) AS rate_h, (hat * 1.2676506002282294e30)::HUGEINT AS hat_h,
 	(flake * 1.2676506002282294e30)::HUGEINT AS flake_h, (flake_unbiased * 1.2676506002282294e30)::HUGEINT AS unbiased_h
 FROM figure
 -- table: compare_ends

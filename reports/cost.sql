@@ -16,7 +16,7 @@
 -- The means over runs are sums of whole numbers of 2^-100: exact in any order, and no lists.
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, bool_and(in_every_run) AS in_every_run,
-		sum((c / n * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
+		sum((c::HUGEINT * 1237940039285380274899124224 // n * 1024))::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) AND $policy::VARCHAR = 'bounds' THEN sum((pass_hat_k(c_high, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS high,
 		sum(cost_nano) AS cost_nano, sum(cost_n) AS cost_n
 	FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id

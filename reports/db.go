@@ -14,7 +14,6 @@ import (
 type db struct {
 	s   *sql.Session
 	log []string
-	own bool // statements are of a built-in report, not of a stranger
 }
 
 func (d *db) exec(ctx context.Context, text string) error {
@@ -24,18 +23,12 @@ func (d *db) exec(ctx context.Context, text string) error {
 
 func (d *db) execParams(ctx context.Context, text string, params map[string]any) error {
 	d.log = append(d.log, text)
-	if d.own {
-		text, params = written(text, params)
-	}
 	return d.s.ExecParams(ctx, text, params)
 }
 
 // table runs a SELECT and buffers its rows.
 func (d *db) table(ctx context.Context, text string, params map[string]any) ([]sql.Column, [][]any, error) {
 	d.log = append(d.log, text)
-	if d.own && len(params) > 0 {
-		text, params = written(text, params)
-	}
 	return d.rows(ctx, text, params)
 }
 

@@ -25,7 +25,7 @@
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, sum(runs) AS runs,
 		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, sum(ungraded)::BIGINT AS ungraded,
-		sum((c / n * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, sum((flakiness(c, n) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS flake,
+		sum((c::HUGEINT * 1237940039285380274899124224 // n * 1024))::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, sum((flakiness(c, n) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS flake,
 		sum((flakiness_unbiased(c, n) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(flakiness_unbiased(c, n)) AS unbiased,
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c_high, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS high,

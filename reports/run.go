@@ -61,8 +61,6 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 			return nil, err
 		}
 	}
-	// A built-in report may use one that replaces a built-in one.
-	d.own = rep.Builtin && !slices.ContainsFunc(rep.used, func(u *Report) bool { return !u.Builtin })
 	if r.holds("bootstrap") && !r.usesParam("interval") {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("report %s has no bootstrap intervals; shown are its own", rep.Name))
 	}

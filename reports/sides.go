@@ -197,16 +197,20 @@ func (sel *selection) lastRun(ctx context.Context, d *db, s side, m []string) (s
 		}
 	}
 	if back >= len(rows) {
-		return s, fmt.Errorf("%s %s: %s %s to choose from%s", s.name, s.asked, map[bool]string{true: "there is only", false: "there are only"}[len(rows) == 1], plural(int64(len(rows)), "run"),
-			map[bool]string{true: " of suite " + firstText(rows)}[len(rows) > 0])
+		if len(rows) == 0 {
+			return s, fmt.Errorf("%s %s: there is no run to choose from", s.name, s.asked)
+		}
+		there := "there are only"
+		if len(rows) == 1 {
+			there = "there is only"
+		}
+		return s, fmt.Errorf("%s %s: %s %s to choose from of suite %s", s.name, s.asked, there, plural(int64(len(rows)), "run"), record(rows[0]).text(0))
 	}
 	row := record(rows[back])
 	s.cond = sideAlias + "suite IS NOT DISTINCT FROM " + textOrNull(row[0]) + " AND " + sideAlias + "run_id IS NOT DISTINCT FROM " + textOrNull(row[1])
 	s.shown = fmt.Sprintf("run %s of %s", row.text(1), row.text(2))
 	return s, nil
 }
-
-func firstText(rows [][]any) string { return record(rows[0]).text(0) }
 
 // anyRun is the condition that names some runs, "" for none.
 func anyRun(runs []RunRef) string {

@@ -397,7 +397,7 @@ WITH task AS (
 		CASE WHEN min(c.n) >= list_max($k::INTEGER[]) THEN sum(f.hat_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
 		CASE WHEN min(c.n) >= list_max($k::INTEGER[]) THEN sum(f.high_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat_high, sum(c.n - c.c) AS failures
 	FROM weekly_cells AS c JOIN (
-		SELECT n, c, c_high, (c / n * 1.2676506002282294e30)::HUGEINT AS rate_h, (pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS hat_h,
+		SELECT n, c, c_high, (c::HUGEINT * 1237940039285380274899124224 // n * 1024) AS rate_h, (pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS hat_h,
 			(pass_hat_k(c_high, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS high_h FROM (SELECT DISTINCT n, c, c_high FROM weekly_cells)) AS f
 		ON f.n = c.n AND f.c = c.c AND f.c_high = c.c_high
 	GROUP BY c.group_no, c.now, c.task_no
