@@ -234,9 +234,13 @@ func (s *Store) damaged(ctx context.Context, st *state) (why map[string]string, 
 			why[batch] = path + ": " + what
 		}
 	}
+	sharedRows := st.sharedRows()
 	for _, old := range st.records {
 		if old.Kind == KindDrop || st.dead[old.Batch] {
 			continue
+		}
+		if what := old.fault(sharedRows[old.Batch]); what != "" {
+			note(old.Batch, dirRecords+"/"+recordName(old.Number, old.Batch), what)
 		}
 		for _, f := range old.ownFiles() {
 			if err := ctx.Err(); err != nil {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,6 +31,23 @@ func TestRepair(t *testing.T) {
 		}
 	}
 	cut := func(path string) error { return os.Truncate(path, 10) }
+	// edited is a record that somebody wrote something else into.
+	edited := func(key string, value any) func(string) error {
+		return func(path string) error {
+			b, err := os.ReadFile(path)
+			record := map[string]any{}
+			if err == nil {
+				err = json.Unmarshal(b, &record)
+			}
+			if record[key] = value; value == nil {
+				delete(record, key)
+			}
+			if err == nil {
+				b, err = json.Marshal(record)
+			}
+			return errors.Join(err, os.WriteFile(path, b, 0o666))
+		}
+	}
 	tests := []struct {
 		name    string
 		damage  func(*testing.T, *store.Store, []string)
@@ -40,6 +58,8 @@ func TestRepair(t *testing.T) {
 		{"a missing roll-up", damage("task_runs/BATCH*", 1, os.Remove), []string{"/b"}, []string{"ra a 0 p", "ra a 1 f", "rc c 0 p", "rc c 1 f"}},
 		{"the end of a chain", damage("rows/BATCH*", 3, cut), []string{"/c"}, []string{"ra a 0 p", "ra a 1 f", "rb b 0 p"}},
 		{"a record", damage("batches/*-BATCH.json", 0, cut), []string{""}, []string{"rb b 0 p", "rc c 0 p", "rc c 1 f"}},
+		{"a record without its files", damage("batches/*-BATCH.json", 0, edited("files", nil)), []string{"/a"}, []string{"rb b 0 p", "rc c 0 p", "rc c 1 f"}},
+		{"a record of other rows", damage("batches/*-BATCH.json", 3, edited("rows", 7)), []string{"/c"}, []string{"ra a 0 p", "ra a 1 f", "rb b 0 p"}},
 		{"a missing record", damage("batches/*-BATCH.json", 1, os.Remove), []string{""}, []string{"ra a 0 p", "ra a 1 f", "rc c 0 p", "rc c 1 f"}},
 	}
 	for _, tt := range tests {

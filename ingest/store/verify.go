@@ -61,18 +61,11 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		if r.Kind == KindDrop || st.dead[r.Batch] {
 			continue
 		}
-		rows := int64(0)
-		for _, f := range r.Files {
-			rows += f.Rows
-		}
-		if rows != r.Rows {
-			rep.problem(dirRecords+"/"+recordName(r.Number, r.Batch), "its files hold %d rows and the batch %d", rows, r.Rows)
+		if what := r.fault(shared[r.Batch]); what != "" {
+			rep.problem(dirRecords+"/"+recordName(r.Number, r.Batch), "%s", what)
 		}
 		if r.Kind == KindTrials {
 			rep.Rows += r.Rows
-		}
-		if moved := r.movedRows(); moved != shared[r.Batch] {
-			rep.problem(dirRecords+"/"+recordName(r.Number, r.Batch), "%d of its rows lie in shared files; those hold %d", moved, shared[r.Batch])
 		}
 	}
 	st.files(func(f File) {
@@ -91,6 +84,22 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	rep.Orphans = s.orphans(st)
 	slices.Sort(rep.Orphans)
 	return rep, nil
+}
+
+// fault says in what a record does not agree with itself, or with the shared files,
+// which hold so many of its rows; "" if in nothing.
+func (r *Record) fault(shared int64) string {
+	rows := int64(0)
+	for _, f := range r.Files {
+		rows += f.Rows
+	}
+	if rows != r.Rows {
+		return fmt.Sprintf("its files hold %d rows and the batch %d", rows, r.Rows)
+	}
+	if moved := r.movedRows(); moved != shared {
+		return fmt.Sprintf("%d of its rows lie in shared files; those hold %d", moved, shared)
+	}
+	return ""
 }
 
 func (rep *Report) problem(file, format string, args ...any) {
