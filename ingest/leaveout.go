@@ -48,7 +48,8 @@ func withoutSecrets(raw []byte) []byte {
 		from, at = end, end-1
 	}
 	out = append(out, raw[from:]...)
-	text, _ := withoutTokens(string(out))
+	text, _ := withoutCredentials(string(out))
+	text, _ = withoutTokens(text)
 	return []byte(text)
 }
 

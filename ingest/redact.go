@@ -29,11 +29,17 @@ func (f *finisher) redact(t *store.Trial) {
 		if len(*s) < minToken {
 			continue
 		}
-		text, n := withoutTokens(*s)
-		if n > 0 {
+		text, n := withoutCredentials(*s)
+		text, m := withoutTokens(text)
+		if n+m > 0 {
 			*s = text
-			f.count.redacted += int64(n)
+			f.count.redacted += int64(n + m)
 		}
+	}
+	// A model may be named by its address.
+	if text, n := withoutCredentials(t.Model); n > 0 {
+		t.Model = text
+		f.count.redacted += int64(n)
 	}
 }
 
@@ -94,6 +100,8 @@ func tokenIn(s string, i, end int) (from, to int) {
 		}
 	case strings.HasSuffix(s[:from], "ya29."):
 		return from - len("ya29."), end
+	case strings.HasSuffix(s[:from], "SG.") && end < len(s) && s[end] == '.':
+		return from - len("SG."), credentialEnd(s, end)
 	case strings.HasPrefix(run, "eyJ") && strings.HasPrefix(s[end:], ".eyJ"):
 		return from, credentialEnd(s, end)
 	}
@@ -160,6 +168,7 @@ var tokenShapes = []tokenShape{
 	{prefix: "github_pat_", least: 22, short: true}, {prefix: "glpat-", least: 20, short: true},
 	{prefix: "xoxb-", least: 20}, {prefix: "xoxa-", least: 20}, {prefix: "xoxp-", least: 20}, {prefix: "xoxr-", least: 20}, {prefix: "xoxs-", least: 20}, {prefix: "xapp-", least: 20},
 	{prefix: "hf_", least: 30, most: 40, plain: true}, {prefix: "npm_", least: 36, most: 36, plain: true}, {prefix: "pypi-AgE", least: 50}, {prefix: "gsk_", least: 40, plain: true}, {prefix: "r8_", least: 37, most: 37, plain: true},
+	{prefix: "xai-", least: 40, plain: true},
 	{prefix: "AKIA", least: 16, most: 16, upper: true}, {prefix: "ASIA", least: 16, most: 16, upper: true}, {prefix: "AIza", least: 35, most: 35},
 }
 

@@ -25,12 +25,32 @@ func TestTokensAreRedacted(t *testing.T) {
 		{"hf_" + b32, "[redacted]"},
 		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P", "[redacted]"},
 		{"ya29." + b32, "[redacted]"},
+		{"SG." + b32[:22] + "." + b32 + "9, SG.short", "[redacted], SG.short"},
+		{"xai-" + b32 + b32, "[redacted]"},
 		{"a -----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIB", 8) + "\n" + strings.Repeat("Ab3dEf7h", 8) + "\n-----END RSA PRIVATE KEY----- z", "a [redacted] z"},
 		{`{"note":"line\nsk-` + b32 + `","a":"\u00e9ghp_` + b32 + `"}`, `{"note":"line\n[redacted]","a":"\u00e9[redacted]"}`},
 	} {
 		got, n := withoutTokens(tt.text)
 		if got != tt.want || n != strings.Count(tt.want, redacted) {
 			t.Errorf("%q\n gives %q (%d)\n  want %q", tt.text, got, n, tt.want)
+		}
+	}
+}
+
+func TestAddressesAreRedacted(t *testing.T) {
+	for text, want := range map[string]string{
+		"postgres://bob:pa55@h/db":                             "postgres://bob:[redacted]@h/db",
+		"a https://u:p:q@r@h:8080/x?y=1, b":                    "a https://u:[redacted]@h:8080/x?y=1, b",
+		"https://h/v1?api_key=Qs1&n=2&access_token=z#t":        "https://h/v1?api_key=[redacted]&n=2&access_token=[redacted]#t",
+		`{"u":"https://h/b?sv=1&sig=a%2Fb","v":"ftp://a:b@c"}`: `{"u":"https://h/b?sv=1&sig=[redacted]","v":"ftp://a:[redacted]@c"}`,
+		"https://h/a:b@c?q=1&max_tokens=5":                     "https://h/a:b@c?q=1&max_tokens=5",
+		"mailto: a@b, see http://h and x://":                   "mailto: a@b, see http://h and x://",
+		"https://u:[redacted]@h":                               "https://u:[redacted]@h",
+		"https://u@h/?token=":                                  "https://u@h/?token=",
+	} {
+		got, n := withoutCredentials(text)
+		if changed := got != text; got != want || (n > 0) != changed {
+			t.Errorf("%q\n gives %q (%d)\n  want %q", text, got, n, want)
 		}
 	}
 }
@@ -52,9 +72,13 @@ func TestPlainTextIsNotRedacted(t *testing.T) {
 // FuzzTokens holds redaction to leaving JSON what it was: JSON.
 func FuzzTokens(f *testing.F) {
 	f.Add(`{"a":"x\nsk-Zq3Xv7Lm2Kp9Rt4Wd8Yh1Nc6Jb5Gf0Se","\u00e9Bearer ab12ab12ab12ab12ab12":[1]}`)
+	f.Add(`{"a":"https://u:p\u0040x@h/?sig=\"1&key=\n2"}`)
 	f.Add("-----BEGIN PRIVATE KEY-----" + strings.Repeat("A", 50))
 	f.Add(`"Authorization: Basic \"eyJ0123456789abcdef.eyJ01234567"`)
 	f.Fuzz(func(t *testing.T, s string) {
+		if out, _ := withoutCredentials(s); json.Valid([]byte(s)) && !json.Valid([]byte(out)) {
+			t.Fatalf("JSON %q became %q", s, out)
+		}
 		out, n := withoutTokens(s)
 		if n == 0 && out != s {
 			t.Fatalf("%q became %q, uncounted", s, out)

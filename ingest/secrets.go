@@ -16,6 +16,8 @@ var secretWords = map[string]bool{
 
 // secretEnds are ends of such keys: openai_api_key, hf_token, db_password.
 var secretEnds = []string{"apikey", "password", "passwd", "secret", "secretkey", "accesstoken", "authtoken",
+	"accesskeyid", "signingkey", "encryptionkey", "masterkey", "accountkey", "subscriptionkey", "sharedkey", "openaikey", "anthropickey",
+	"azurekey", "googlekey", "geminikey", "mistralkey", "coherekey", "groqkey", "awskey", "hfkey",
 	"bearertoken", "refreshtoken", "apitoken", "idtoken", "sessiontoken", "privatekey", "accesskey", "credentials", "passphrase"}
 
 // samplingOnly are keys of objects that are handed to a model's client whole,

@@ -109,6 +109,7 @@ func TestTimeInName(t *testing.T) {
 func TestSecretNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"apikey": true, "openaiapikey": true, "authorization": true, "hftoken": true, "dbpassword": true, "headers": true, "token": true,
+		"openaikey": true, "accesskeyid": true, "signingkey": true, "mykey": false, "cachekey": false, "primarykey": false,
 		"maxtokens": false, "tokens": false, "inputtokens": false, "costpertoken": false, "timetofirsttoken": false, "author": false, "key": false,
 	} {
 		if got := ingest.IsSecret(name); got != want {
