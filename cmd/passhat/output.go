@@ -52,16 +52,16 @@ func (o *outputFlags) outputs(a *app) ([]reports.Output, error) {
 		if form == "" {
 			form = "table"
 		}
-		return []reports.Output{{Form: form, W: a.stdout}}, nil
+		return []reports.Output{{Form: form, W: a.formWriter(form)}}, nil
 	}
 	var outs []reports.Output
 	for _, path := range o.files {
 		out := reports.Output{Form: form, Path: path}
 		if path == "-" {
-			out = reports.Output{Form: form, W: a.stdout}
-			if form == "" {
+			if out = (reports.Output{Form: form}); form == "" {
 				out.Form = "table"
 			}
+			out.W = a.formWriter(out.Form)
 		} else if form == "" {
 			var err error
 			if out.Form, err = reports.FormOf(path); err != nil {
