@@ -54,10 +54,11 @@ func (t *torture) soak(ctx context.Context, until time.Time) error {
 		return err
 	}
 	before := measure()
-	if err := s.runs(ctx, until, max(2*len(all), t.runs-s.n)); err != nil {
-		return err
+	ended := s.runs(ctx, until, max(2*len(all), t.runs-s.n))
+	if ended != nil && ctx.Err() == nil {
+		return ended
 	}
-	after := measure()
+	after := measure() // of an interrupted soak too
 	t.count("runs of reports in one process", int64(s.n))
 	t.count("stores opened and closed for them", int64(s.sessions))
 	t.count("of these refused for want of what they compare or draw", int64(s.refused))
@@ -69,7 +70,7 @@ func (t *torture) soak(ctx context.Context, until time.Time) error {
 	t.count("open handles at the end", int64(after.handles))
 	t.count("goroutines after the warm-up", int64(before.goroutines))
 	t.count("goroutines at the end", int64(after.goroutines))
-	return s.judge(before, after)
+	return errors.Join(s.judge(before, after), ended)
 }
 
 // What may grow without being a leak: noise of the collector and of DuckDB's
