@@ -21,6 +21,12 @@ func (d *db) exec(ctx context.Context, text string) error {
 	return d.s.Exec(ctx, text)
 }
 
+// view makes a temporary view as soon as a statement names it.
+func (d *db) view(name, text string) {
+	d.log = append(d.log, "CREATE OR REPLACE TEMP VIEW "+name+" AS\n"+text)
+	d.s.LazyView(name, text)
+}
+
 func (d *db) execParams(ctx context.Context, text string, params map[string]any) error {
 	d.log = append(d.log, text)
 	return d.s.ExecParams(ctx, text, params)

@@ -22,3 +22,10 @@ func OnLongRoad(f func()) {
 	defer func() { shortRoad = true }()
 	f()
 }
+
+// OnQueries runs f without the small road of small.go.
+func OnQueries(f func()) {
+	smallRoad = false
+	defer func() { smallRoad = true }()
+	f()
+}

@@ -75,7 +75,8 @@ func (p *parser) fail(line int, format string, args ...any) error {
 func (p *parser) line(n int, line string) error {
 	trimmed := strings.TrimRight(line, " \t")
 	comment := strings.HasPrefix(trimmed, "--")
-	if comment {
+	colon := comment && strings.Contains(trimmed, ":")
+	if colon {
 		if m := reDirective.FindStringSubmatch(trimmed); m != nil {
 			return p.directive(n, m[1], strings.TrimSpace(m[2]))
 		}

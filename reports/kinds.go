@@ -67,6 +67,9 @@ func (sel *selection) mayBeShort(ctx context.Context, d *db, reads []string) (bo
 	if slices.ContainsFunc(sel.by, func(g groupCol) bool { return !g.rollup || !g.runLevel }) {
 		return false, nil
 	}
+	if !d.s.HasLabels() {
+		return true, nil
+	}
 	row, err := d.row(ctx, "SELECT count(weight) FROM labels")
 	return err == nil && row.int(0) == 0, err
 }

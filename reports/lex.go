@@ -19,6 +19,10 @@ func scanSQL(text string) sqlScan {
 	depth := 0
 	named := false // the word before was FROM or JOIN
 	for i := 0; i < len(text); {
+		if c := text[i]; c == ' ' || c == '\n' || c == '\t' {
+			i++
+			continue
+		}
 		if end := skipQuoted(text, i); end > i {
 			if text[i] != '-' && text[i] != '/' {
 				s.last = end
@@ -71,6 +75,11 @@ func scanSQL(text string) sqlScan {
 // at i, or i when none does. An unclosed one ends with the text.
 func skipQuoted(text string, i int) int {
 	rest := text[i:]
+	switch rest[0] {
+	case '-', '/', '\'', '"', '$':
+	default:
+		return i
+	}
 	switch {
 	case strings.HasPrefix(rest, "--"):
 		return closing(text, i+2, "\n")

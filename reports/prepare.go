@@ -32,20 +32,21 @@ type selection struct {
 	vary           []bool // whether a grouping column tells groups apart
 	pooled         bool   // a group holds several runs (after any run_id was added)
 	warnings       []string
-	sides          [2]side  // old and new of a comparison
-	short          bool     // no table of every run's tasks is made, see kinds.go
-	numbered       bool     // tables by number are wanted, see numbered.go
-	direct         bool     // they are made straight from the roll-up
-	apart          bool     // every run is of one group
-	named          bool     // selected_task_runs is read
-	nOf            string   // n of a row of request_counts under the policy
-	ofSettings     bool     // selected_run_settings is read
-	folded         bool     // some tasks have several rows of a run in the roll-up
-	numbers        string   // the columns of selected_counts
-	onTasks        string   // how rows of the roll-up, t, find their task, x
-	focus          string   // a table of the runs whose trials alone the view selected is to show
-	same, taskSame string   // how the names of runs, and of tasks, are compared: = where none is NULL
-	ungradedGroups []string // labels of groups in which no trial has a verdict
+	sides          [2]side     // old and new of a comparison
+	short          bool        // no table of every run's tasks is made, see kinds.go
+	small          []*smallRun // the groups, where the tables were made in small.go
+	numbered       bool        // tables by number are wanted, see numbered.go
+	direct         bool        // they are made straight from the roll-up
+	apart          bool        // every run is of one group
+	named          bool        // selected_task_runs is read
+	nOf            string      // n of a row of request_counts under the policy
+	ofSettings     bool        // selected_run_settings is read
+	folded         bool        // some tasks have several rows of a run in the roll-up
+	numbers        string      // the columns of selected_counts
+	onTasks        string      // how rows of the roll-up, t, find their task, x
+	focus          string      // a table of the runs whose trials alone the view selected is to show
+	same, taskSame string      // how the names of runs, and of tasks, are compared: = where none is NULL
+	ungradedGroups []string    // labels of groups in which no trial has a verdict
 
 	groups, maxRuns              int64
 	tasks, trials, ungraded      int64
@@ -88,6 +89,11 @@ func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selecti
 	sel.rollup = whereRollup && !slices.ContainsFunc(sel.by, func(g groupCol) bool { return !g.rollup })
 	if sel.short, err = sel.mayBeShort(ctx, d, reads); err != nil {
 		return nil, err
+	}
+	if sel.mayBeSmall(d, reads) {
+		if done, err := sel.makeSmall(ctx, d); err != nil || done {
+			return sel, err
+		}
 	}
 	sel.numbered = slices.ContainsFunc(numberedTables, func(name string) bool { return slices.Contains(reads, name) })
 	sel.ofSettings = slices.Contains(reads, "selected_run_settings")
@@ -214,6 +220,10 @@ func (sel *selection) makeLabelled(ctx context.Context, d *db) error {
 			text = "SELECT t.*" + replace + " FROM " + sel.relation(rel) + " AS t" +
 				" LEFT JOIN request_labels AS l ON l.suite = t.suite AND l.task_id = t.task_id" +
 				" LEFT JOIN request_labels AS a ON a.suite IS NULL AND a.task_id = t.task_id"
+		}
+		if sel.labels == nil { // made when somebody reads it
+			d.view("labelled_"+rel, text)
+			continue
 		}
 		if err := d.exec(ctx, "CREATE OR REPLACE TEMP VIEW labelled_"+rel+" AS "+text); err != nil {
 			return err

@@ -74,10 +74,14 @@ func (r *runner) configuration(ctx context.Context) (map[string]string, error) {
 	if r.sel.short || r.sel.direct {
 		from = "selected_cells AS t" // has the settings of every run
 	}
-	_, rows, err := r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, g.label, %s FROM %s%s GROUP BY g.group_no, g.label, %s",
-		list, from, r.sel.joinGroups(r.sel.short || r.sel.direct), list), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
+	rows := r.sel.smallConfiguration()
+	if r.sel.small == nil {
+		var err error
+		_, rows, err = r.d.table(ctx, fmt.Sprintf("SELECT g.group_no, g.label, %s FROM %s%s GROUP BY g.group_no, g.label, %s",
+			list, from, r.sel.joinGroups(r.sel.short || r.sel.direct), list), nil)
+		if err != nil {
+			return nil, fmt.Errorf("read the configuration: %w", err)
+		}
 	}
 	config := map[string]string{}
 	for i, s := range settings {
@@ -279,16 +283,30 @@ SELECT coalesce(s.source, u.batch), s.format, s.hash, u.n, u.seeds, u.low, u.hig
 FROM used AS u LEFT JOIN sources AS s ON s.batch = u.batch ORDER BY coalesce(s.source, u.batch), s.hash, u.batch`, nil
 }
 
-// sources reads which sources the result rests on, how seeds were set and
-// whether start states are known.
-func (r *runner) sources(ctx context.Context) ([]StampSource, string, bool, error) {
+// sourceRows are the rows of sourcesSQL.
+func (r *runner) sourceRows(ctx context.Context) ([][]any, error) {
+	if r.sel.small != nil {
+		if rows, known, err := r.sel.smallSources(ctx, r.d); err != nil || known {
+			return rows, err
+		}
+	}
 	text, err := r.sourcesSQL(ctx)
 	if err != nil {
-		return nil, "", false, err
+		return nil, err
 	}
 	_, rows, err := r.d.table(ctx, text, nil)
 	if err != nil {
-		return nil, "", false, fmt.Errorf("read the sources: %w", err)
+		return nil, fmt.Errorf("read the sources: %w", err)
+	}
+	return rows, nil
+}
+
+// sources reads which sources the result rests on, how seeds were set and
+// whether start states are known.
+func (r *runner) sources(ctx context.Context) ([]StampSource, string, bool, error) {
+	rows, err := r.sourceRows(ctx)
+	if err != nil {
+		return nil, "", false, err
 	}
 	var out []StampSource
 	var n, seeds, low, high, envs int64

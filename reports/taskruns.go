@@ -304,9 +304,13 @@ func (sel *selection) makeSelected(ctx context.Context, d *db) error {
 	case sel.numbered:
 		from, number = from+" JOIN "+sel.focused("selected_group_runs")+" AS r ON r.group_no = g.group_no AND r.suite IS NOT DISTINCT FROM t.suite AND (r.run_id IS NOT DISTINCT FROM t.run_id"+sel.orPooled()+")", ", r.run_no"
 	}
-	return d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP VIEW selected AS
-SELECT t.* REPLACE (coalesce(t.passed, false) AS passed), t.passed IS NOT NULL AS graded, %s AS weight, g.group_no, g.grp%s
-FROM %s%s WHERE %s`, weight, number, from, join, strings.Join(conds, " AND ")))
+	text := fmt.Sprintf(`SELECT t.* REPLACE (coalesce(t.passed, false) AS passed), t.passed IS NOT NULL AS graded, %s AS weight, g.group_no, g.grp%s
+FROM %s%s WHERE %s`, weight, number, from, join, strings.Join(conds, " AND "))
+	if sel.req.Where == "" { // nothing in it can be wrong: it is made when somebody reads it
+		d.view("selected", text)
+		return nil
+	}
+	return d.exec(ctx, "CREATE OR REPLACE TEMP VIEW selected AS\n"+text)
 }
 
 // count reads the figures that stand over every result.

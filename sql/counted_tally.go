@@ -41,6 +41,8 @@ type tally struct {
 	found   []foundCell // by class and code, where those are small
 	class   [][]int32   // by place and task: one plus the class; nil: all are of class 0
 
+	rows []CountedRow // kept one by one where not nil
+
 	// Of single trials: the counts of the current run by task, and those that it has.
 	sums    []trialSum
 	touched []int32
@@ -217,6 +219,13 @@ func (t *tally) count(task int32, row tallyRow) error {
 		cell.priced = true
 	}
 	if t.class != nil {
+		return nil
+	}
+	if t.rows != nil {
+		t.rows = append(t.rows, CountedRow{
+			Run: t.number - 1, Task: task, N: row.n, C: row.c, Ungraded: row.ungraded, Cached: row.cached, CostN: row.costN,
+			RunAt: row.runAt, Nano: row.nano, Priced: row.priced,
+		})
 		return nil
 	}
 	return t.kind(run.place, task, code)

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Making a view costs as much as preparing its query, which for views of many
@@ -10,7 +11,18 @@ import (
 // are made when a statement first asks for them.
 
 // lazyView is a view that is not made yet.
-type lazyView struct{ name, text string }
+type lazyView struct {
+	name, text string
+	temp       bool // it replaces a temporary view of that name
+}
+
+// LazyView makes a temporary view of the house's, or replaces it, as soon as a statement names it.
+func (s *Session) LazyView(name, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lazy = slices.DeleteFunc(s.lazy, func(v lazyView) bool { return v.name == name })
+	s.lazy = append(s.lazy, lazyView{name: name, text: text, temp: true})
+}
 
 // listings are words of statements that list what a session has.
 var listings = setOf("show", "describe", "summarize", "information_schema", "sqlite_master", "sqlite_schema", "pg_catalog", "pg_views", "pg_tables", "pg_class", "pg_attribute",
@@ -22,19 +34,24 @@ func (s *Session) wake(ctx context.Context, text string) error {
 	if len(s.lazy) == 0 {
 		return nil
 	}
-	for _, t := range words(text) {
+	toks := words(text)
+	for _, t := range toks {
 		if listings[t.text] {
 			return s.wakeAll(ctx)
 		}
 	}
-	named := relationNames(text)
+	return s.wakeNamed(ctx, relationNames(toks))
+}
+
+// wakeNamed makes the views of the given names. The caller holds s.mu.
+func (s *Session) wakeNamed(ctx context.Context, named map[string]bool) error {
 	for i, v := range s.lazy {
 		if named[v.name] {
 			s.lazy = append(s.lazy[:i:i], s.lazy[i+1:]...)
 			if err := s.makeLazy(ctx, v); err != nil {
 				return err
 			}
-			return s.wake(ctx, text)
+			return s.wakeNamed(ctx, named)
 		}
 	}
 	return nil
@@ -47,14 +64,14 @@ var (
 	afterRelations = setOf("select", "where", "group", "order", "having", "limit", "qualify", "window", "set", "values", "returning")
 )
 
-// relationNames are the names in text, in lower case, that stand where a relation can
+// relationNames are the names among the words of a text, in lower case, that stand where a relation can
 // be named: behind FROM, JOIN and the like, and behind the commas, parentheses and dots
 // that follow. Some of them may be others, as behind the commas of arguments there.
-func relationNames(text string) map[string]bool {
+func relationNames(toks []token) map[string]bool {
 	out := map[string]bool{}
 	from := []bool{false} // by depth of parentheses: relations are listed
 	before := ""
-	for _, t := range words(text) {
+	for _, t := range toks {
 		top := len(from) - 1
 		switch {
 		case t.kind == tokPunct && t.text == "(":
@@ -92,6 +109,12 @@ func (s *Session) wakeAll(ctx context.Context) error {
 
 func (s *Session) makeLazy(ctx context.Context, v lazyView) error {
 	text := "CREATE VIEW main." + v.name + " AS " + v.text
+	if v.temp {
+		text = "CREATE OR REPLACE TEMP VIEW " + v.name + " AS " + v.text
+		if err := s.wakeNamed(ctx, relationNames(words(v.text))); err != nil {
+			return err
+		}
+	}
 	if _, err := s.drv.ExecContext(ctx, text, nil); err != nil {
 		if stop := stopped(ctx, 0); stop != nil {
 			s.lazy = append(s.lazy, v)

@@ -38,7 +38,7 @@ type lexer struct {
 // token that reaches to the end.
 func lex(src string) []token {
 	l := lexer{src: src}
-	var out []token
+	out := make([]token, 0, 8+len(src)/5)
 	for {
 		t, ok := l.next()
 		if !ok {
@@ -62,6 +62,13 @@ func words(src string) []token {
 
 func (l *lexer) next() (token, bool) {
 	for l.pos < len(l.src) {
+		if c := l.src[l.pos]; c < utf8.RuneSelf {
+			if !isGap(rune(c)) {
+				break
+			}
+			l.pos++
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(l.src[l.pos:])
 		if !isGap(r) {
 			break

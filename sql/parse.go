@@ -67,8 +67,8 @@ func oneStatement(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", &Error{Message: "the statement is not valid UTF-8"}
 	}
-	if surelyOne(text) {
-		return statementEnd(text), nil
+	if body, ok := surelyOne(text); ok {
+		return body, nil
 	}
 	p, err := openParser()
 	if err != nil {
@@ -88,16 +88,50 @@ func oneStatement(text string) (string, error) {
 	return statementEnd(text), nil
 }
 
-// surelyOne says that a text is one statement, if it is any, so that the parser need
-// not be opened, which takes longer than most statements: it begins as one that
-// DuckDB never makes several of, and holds no semicolon but at its end.
-func surelyOne(text string) bool {
-	rest := strings.TrimSuffix(strings.TrimRight(text, " \t\r\n"), ";")
-	if strings.Contains(rest, ";") || strings.Contains(strings.ToLower(rest), "pivot") {
-		return false
+// surelyOne says that a text is one statement, if it is any, and returns it without its
+// closing semicolon, so that the parser need not be opened, which takes longer than most
+// statements: it begins as one that DuckDB never makes several of, and holds no
+// semicolon but at its end and in plain strings and comments.
+func surelyOne(text string) (string, bool) {
+	toks := lex(text)
+	end, first := len(text), ""
+	inside := 0 // semicolons in strings and comments
+	for i, t := range toks {
+		switch {
+		case t.kind == tokComment || t.kind == tokString:
+			inside += strings.Count(text[t.start:t.end], ";")
+		case t.kind == tokPunct && t.text == ";" && i == len(toks)-1:
+			end = t.start
+		case t.kind == tokPunct && t.text == ";" || strings.Contains(t.text, "pivot"):
+			return "", false
+		case first == "" && t.kind != tokWord:
+			return "", false
+		case first == "":
+			first = t.text
+		}
 	}
-	toks := words(rest)
-	return len(toks) > 1 && toks[0].kind == tokWord && plainStart[toks[0].text]
+	if !plainStart[first] || inside > 0 && !plainQuotes(text) {
+		return "", false
+	}
+	return text[:end], true
+}
+
+// plainQuotes says that strings and comments in text begin and end by quotes, "--" and ends
+// of lines alone: nothing in it is a dollar-quoted string, an escape or a comment in blocks, on which
+// the lexer and DuckDB might differ.
+func plainQuotes(text string) bool {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' || c == '/' && strings.HasPrefix(text[i:], "/*"):
+			return false
+		case c == '$':
+			n := span(text[i+1:], func(r rune) bool { return r == '_' || r < utf8.RuneSelf && isNamePart(r) && r != '$' })
+			if strings.HasPrefix(text[i+1+n:], "$") || i+1+n < len(text) && text[i+1+n] >= utf8.RuneSelf {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // plainStart are first words of statements that are never taken for several.

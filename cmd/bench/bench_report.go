@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -79,6 +80,7 @@ func emptySession(ctx context.Context) error {
 
 // oneReport runs a report as the command does and reads every row.
 func oneReport(ctx context.Context, dir, name string, words []string) error {
+	debug.SetGCPercent(400) // as passhat sets it
 	config := sql.Config{Leave: true}
 	var req reports.Request
 	for _, w := range words {
