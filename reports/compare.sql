@@ -17,43 +17,49 @@
 -- param: top   how many changed tasks to show, 0 for all
 -- handles: tasks bounds
 -- pair: side
+-- sets: compare_sets
 -- table: compare_pairs
 SELECT * FROM selected_pairs
--- table: compare_cells
--- One row for each pair of groups, side (a is the old one), run and task; under
--- policy bounds once more with the trials without a verdict taken against the new
--- side (taken = 1: passed on the old, failed on the new) and for it (taken = 2).
+-- table: compare_sets
+-- The runs of the groups that are compared.
+SELECT r.run_no, r.group_no AS set_no
+FROM selected_group_runs AS r SEMI JOIN (SELECT a_no AS group_no FROM compare_pairs UNION SELECT b_no FROM compare_pairs) AS p ON p.group_no = r.group_no
+-- table: compare_sides
+-- Every task of each pair and side (a is the old one) that all runs of it have.
 WITH side AS (
 	SELECT pair_no, 'a' AS side, a_no AS group_no FROM compare_pairs
 	UNION ALL
 	SELECT pair_no, 'b', b_no FROM compare_pairs
 )
-SELECT s.pair_no, e.taken, s.side, s.group_no, t.task_no, t.run_no, t.shape, t.weight, t.n,
-	CASE WHEN e.taken = 1 AND s.side = 'a' OR e.taken = 2 AND s.side = 'b' THEN t.c_high ELSE t.c END AS c, t.cost_nano, t.cost_n
-FROM side AS s JOIN selected_details AS t ON t.group_no = s.group_no JOIN selected_group_tasks AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
-CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
-WHERE x.in_every_run AND t.n > 0
+SELECT s.pair_no, s.side, t.*
+FROM side AS s JOIN selected_set_tasks AS t ON t.set_no = s.group_no JOIN selected_group_tasks AS x ON x.group_no = t.set_no AND x.task_no = t.task_no
+WHERE x.in_every_run
 -- table: compare_figures
--- Every figure of a task once for each counts that occur; in whole numbers of 2^-100
--- too, so that their sums are exact in any order.
-WITH figure AS (
-	SELECT n, c, c / n AS rate, pass_hat_k(c, n, list_max($k::INTEGER[])) AS hat, flakiness(c, n) AS flake, flakiness_unbiased(c, n) AS flake_unbiased
-	FROM (SELECT DISTINCT n, c FROM compare_cells)
+-- Every figure of a task once for each kind of tasks; under policy bounds once more
+-- with the trials without a verdict taken as passed (high). Means over runs are sums of
+-- whole numbers of 2^-100, so that they are exact in any order.
+WITH run AS (
+	SELECT kind, high, n, CASE WHEN high THEN c_high ELSE c END AS c, runs
+	FROM selected_set_kinds CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [false, true] ELSE [false] END) AS high)
+),
+figure AS (
+	SELECT *, (c::HUGEINT * 1237940039285380274899124224 // n * 1024) AS rate_h, (pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS hat_h,
+		(flakiness(c, n) * 1.2676506002282294e30)::HUGEINT AS flake_h, (flakiness_unbiased(c, n) * 1.2676506002282294e30)::HUGEINT AS unbiased_h
+	FROM (SELECT DISTINCT n, c FROM run)
 )
-SELECT *, (c::HUGEINT * 1237940039285380274899124224 // n * 1024) AS rate_h, (hat * 1.2676506002282294e30)::HUGEINT AS hat_h,
-	(flake * 1.2676506002282294e30)::HUGEINT AS flake_h, (flake_unbiased * 1.2676506002282294e30)::HUGEINT AS unbiased_h
-FROM figure
+SELECT r.kind, r.high, sum(r.c * r.runs)::BIGINT AS c, sum(f.rate_h * r.runs)::DOUBLE / 1.2676506002282294e30 / sum(r.runs) AS rate,
+	sum(f.hat_h * r.runs)::DOUBLE / 1.2676506002282294e30 / sum(r.runs) AS hat, sum(f.flake_h * r.runs)::DOUBLE / 1.2676506002282294e30 / sum(r.runs) AS flake,
+	sum(f.unbiased_h * r.runs)::DOUBLE / 1.2676506002282294e30 / sum(r.runs) FILTER (f.unbiased_h IS NOT NULL) AS flake_unbiased
+FROM run AS r JOIN figure AS f ON f.n = r.n AND f.c = r.c GROUP BY r.kind, r.high
 -- table: compare_ends
 -- One row for each pair, task and way to take the trials without a verdict: a_…
--- and b_… NULL where a side lacks the task.
+-- and b_… NULL where a side lacks the task. Under policy bounds they are once taken
+-- against the new side (taken = 1: passed on the old, failed on the new) and once for it (taken = 2).
 WITH task AS (
-	SELECT t.pair_no, t.taken, t.side, t.task_no, max(t.shape) AS shape, any_value(t.weight) AS weight, any_value(t.group_no) AS group_no,
-		count(*) AS runs, sum(t.n)::BIGINT AS n, sum(t.c)::BIGINT AS c, min(t.n) AS n_min,
-		sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n,
-		sum(f.rate_h)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, sum(f.flake_h)::DOUBLE / 1.2676506002282294e30 / count(*) AS flake,
-		sum(f.unbiased_h)::DOUBLE / 1.2676506002282294e30 / count(f.unbiased_h) AS flake_unbiased,
-		CASE WHEN min(t.n) >= list_max($k::INTEGER[]) THEN sum(f.hat_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat
-	FROM compare_cells AS t JOIN compare_figures AS f ON f.n = t.n AND f.c = t.c GROUP BY t.pair_no, t.taken, t.side, t.task_no
+	SELECT t.pair_no, e.taken, t.side, t.task_no, t.shape, t.weight, t.set_no AS group_no, t.n, f.c, t.least AS n_min, t.cost_nano, t.cost_n,
+		f.rate, f.flake, f.flake_unbiased, CASE WHEN t.least >= list_max($k::INTEGER[]) THEN f.hat END AS hat
+	FROM compare_sides AS t CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
+	JOIN compare_figures AS f ON f.kind = t.kind AND f.high = (e.taken = 1 AND t.side = 'a' OR e.taken = 2 AND t.side = 'b')
 )
 SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.taken, b.taken) AS taken, x.task_no, x.suite, x.task_id,
 	list_max($k::INTEGER[]) AS k, coalesce(nullif(b.shape, 'unclassified'), a.shape, b.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
@@ -64,21 +70,39 @@ SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.taken, b.taken) AS 
 FROM (SELECT * FROM task WHERE side = 'a') AS a
 FULL JOIN (SELECT * FROM task WHERE side = 'b') AS b ON b.pair_no = a.pair_no AND b.taken = a.taken AND b.task_no = a.task_no
 JOIN selected_tasks AS x ON x.task_no = coalesce(a.task_no, b.task_no)
--- table: compare_tasks
--- Every task as the policy takes it, at the low end under bounds.
-SELECT * EXCLUDE (taken) FROM compare_ends WHERE taken = 0
 -- table: compare_kinds
--- The common tasks of every run, those with the same counts in one row.
-SELECT r.pair_no, r.taken, r.side, r.run_no, r.n, r.c, r.weight, t.a_n_min >= t.k AND t.b_n_min >= t.k AS estimable, count(*) AS tasks
-FROM compare_cells AS r JOIN compare_ends AS t ON t.pair_no = r.pair_no AND t.taken = r.taken AND t.task_no = r.task_no
-WHERE t.common GROUP BY ALL
+-- The common tasks of every run, those with the same counts in one row. Tasks that are
+-- not common, or of which pass^k cannot be estimated, are taken out of the counts of all.
+WITH side AS (
+	SELECT pair_no, 'a' AS side, a_no AS set_no FROM compare_pairs
+	UNION ALL
+	SELECT pair_no, 'b', b_no FROM compare_pairs
+),
+run AS (SELECT s.pair_no, s.side, r.run_no FROM side AS s JOIN compare_sets AS r ON r.set_no = s.set_no),
+good AS (SELECT pair_no, task_no, a_n_min >= k AND b_n_min >= k AS estimable FROM compare_ends WHERE taken = 0 AND common),
+odd AS (
+	SELECT s.pair_no, s.side, t.task_no, g.estimable
+	FROM side AS s JOIN selected_set_tasks AS t ON t.set_no = s.set_no LEFT JOIN good AS g ON g.pair_no = s.pair_no AND g.task_no = t.task_no
+	WHERE g.estimable IS NOT TRUE
+),
+counted AS (
+	SELECT r.pair_no, r.side, r.run_no, true AS estimable, t.n, t.c, t.c_high, t.weight, t.tasks FROM run AS r JOIN selected_run_counts AS t ON t.run_no = r.run_no WHERE t.n > 0
+	UNION ALL
+	SELECT r.pair_no, r.side, r.run_no, x.estimable, t.n, t.c, t.c_high, t.weight, x.tasks
+	FROM odd AS o JOIN run AS r ON r.pair_no = o.pair_no AND r.side = o.side JOIN selected_counts AS t ON t.run_no = r.run_no AND t.task_no = o.task_no
+	JOIN (VALUES (true, -1), (false, 1)) AS x(estimable, tasks) ON x.estimable OR o.estimable IS NOT NULL
+	WHERE t.n > 0
+)
+SELECT c.pair_no, e.taken, c.side, c.run_no, c.n, CASE WHEN e.taken = 1 AND c.side = 'a' OR e.taken = 2 AND c.side = 'b' THEN c.c_high ELSE c.c END AS c, c.weight, c.estimable, sum(c.tasks)::BIGINT AS tasks
+FROM counted AS c CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
+GROUP BY ALL HAVING sum(c.tasks) > 0
 -- table: compare_runs
 -- One row for each pair and side: the values of its runs on the common tasks. The
 -- runs of several suites are no repetitions of one thing.
 WITH run AS (
-	SELECT t.pair_no, t.taken, t.side, t.run_no, any_value(r.suite) AS suite, mean_se(list(f.rate), list(t.weight), $conf::DOUBLE, list(t.tasks)).mean AS mean,
-		mean_se(list(f.hat), list(t.weight), $conf::DOUBLE, list(t.tasks)).mean AS hat
-	FROM compare_kinds AS t JOIN compare_figures AS f ON f.n = t.n AND f.c = t.c JOIN selected_group_runs AS r ON r.run_no = t.run_no
+	SELECT t.pair_no, t.taken, t.side, t.run_no, any_value(r.suite) AS suite, mean_se(list(t.c / t.n), list(t.weight), $conf::DOUBLE, list(t.tasks)).mean AS mean,
+		mean_se(list(pass_hat_k(t.c, t.n, list_max($k::INTEGER[]))), list(t.weight), $conf::DOUBLE, list(t.tasks)).mean AS hat
+	FROM compare_kinds AS t JOIN selected_group_runs AS r ON r.run_no = t.run_no
 	WHERE t.estimable GROUP BY t.pair_no, t.taken, t.side, t.run_no
 )
 SELECT pair_no, taken, side, max(suite_runs) AS runs, bool_and(one_suite) AS one_suite, list(mean ORDER BY run_no) AS means, list(hat ORDER BY run_no) AS hats
@@ -88,7 +112,7 @@ GROUP BY pair_no, taken, side
 -- Tasks that are not common, of which the trials are not looked at either.
 SELECT p.pair_no, x.suite, x.task_id
 FROM compare_pairs AS p JOIN selected_group_tasks AS g ON g.group_no IN (p.a_no, p.b_no) JOIN selected_tasks AS x ON x.task_no = g.task_no
-ANTI JOIN (SELECT pair_no, task_no FROM compare_tasks WHERE common) AS t ON t.pair_no = p.pair_no AND t.task_no = g.task_no
+ANTI JOIN (SELECT pair_no, task_no FROM compare_ends WHERE taken = 0 AND common) AS t ON t.pair_no = p.pair_no AND t.task_no = g.task_no
 -- table: compare_trials
 -- What needs single trials: latency and length on the common tasks.
 SELECT p.pair_no, p.side, quantile_cont(s.duration_s, 0.95) AS p95, sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns,
@@ -98,10 +122,17 @@ JOIN (SELECT pair_no, 'a' AS side, a_no AS group_no FROM compare_pairs UNION ALL
 ANTI JOIN compare_left_out AS x ON x.pair_no = p.pair_no AND x.suite IS NOT DISTINCT FROM s.suite AND x.task_id IS NOT DISTINCT FROM s.task_id
 GROUP BY p.pair_no, p.side
 -- table: compare_lists
--- The functions that take lists do not look at the order of tasks.
-WITH listed AS (
-	SELECT pair_no, taken, any_value(k) AS k, count(*) FILTER (common) AS tasks, count(*) FILTER (NOT common) AS unmatched,
-		count(*) FILTER (common AND (a_hat IS NULL OR b_hat IS NULL)) AS not_estimable,
+-- The functions that take lists do not look at the order of tasks; those with the same
+-- figures are one element, and times says how many they are.
+WITH alike AS (
+	SELECT pair_no, taken, k, common, weight, a_n, b_n, a_c, b_c, a_rate, b_rate, a_hat, b_hat, a_flake, b_flake, a_flake_unbiased, b_flake_unbiased, count(*) AS times,
+		sum(a_cost_nano) AS a_cost_nano, sum(b_cost_nano) AS b_cost_nano, sum(a_cost_n)::BIGINT AS a_cost_n, sum(b_cost_n)::BIGINT AS b_cost_n
+	FROM compare_ends
+	GROUP BY pair_no, taken, k, common, weight, a_n, b_n, a_c, b_c, a_rate, b_rate, a_hat, b_hat, a_flake, b_flake, a_flake_unbiased, b_flake_unbiased
+),
+listed AS (
+	SELECT pair_no, taken, any_value(k) AS k, coalesce(sum(times) FILTER (common), 0)::BIGINT AS tasks, coalesce(sum(times) FILTER (NOT common), 0)::BIGINT AS unmatched,
+		coalesce(sum(times) FILTER (common AND (a_hat IS NULL OR b_hat IS NULL)), 0)::BIGINT AS not_estimable, list(times) FILTER (common) AS times,
 		list(CASE WHEN common THEN weight END) FILTER (common) AS w,
 		list(a_rate) FILTER (common) AS a_rates, list(b_rate) FILTER (common) AS b_rates,
 		list(CASE WHEN b_hat IS NOT NULL THEN a_hat END) FILTER (common) AS a_hats,
@@ -114,8 +145,8 @@ WITH listed AS (
 		list(greatest(a_c + b_c - b_n, 0)) FILTER (common) AS a_least, list(least(a_c + b_c, b_n)) FILTER (common) AS b_most,
 		sum(a_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(a_cost_n) FILTER (common), 0)::DOUBLE AS a_cost,
 		sum(b_cost_nano) FILTER (common)::DOUBLE / 1e9 / nullif(sum(b_cost_n) FILTER (common), 0)::DOUBLE AS b_cost,
-		count(*) FILTER (common AND b_rate > a_rate) AS improved, count(*) FILTER (common AND b_rate < a_rate) AS worse
-	FROM compare_ends GROUP BY pair_no, taken
+		coalesce(sum(times) FILTER (common AND b_rate > a_rate), 0)::BIGINT AS improved, coalesce(sum(times) FILTER (common AND b_rate < a_rate), 0)::BIGINT AS worse
+	FROM alike GROUP BY pair_no, taken
 ),
 kinds AS (
 	SELECT pair_no, taken, list(c) FILTER (side = 'a') AS a_cs, list(n) FILTER (side = 'a') AS a_ns, list(weight) FILTER (side = 'a') AS a_ws, list(tasks) FILTER (side = 'a') AS a_times,
@@ -140,11 +171,11 @@ WITH asked AS (
 ),
 made AS (
 	SELECT *,
-		fixed_suite_diff(b_c, b_n, a_c, a_n, w, kk, $conf::DOUBLE) AS fixed,
+		fixed_suite_diff(b_c, b_n, a_c, a_n, w, kk, $conf::DOUBLE, times) AS fixed,
 		fixed_suite_ci(a_cs, a_ns, a_ws, kk, $conf::DOUBLE, a_times) AS a_fixed, fixed_suite_ci(b_cs, b_ns, b_ws, kk, $conf::DOUBLE, b_times) AS b_fixed,
-		stratified_p(b_c, b_n, a_c, a_n, w, kk, 0, $seed::BIGINT) AS test,
-		stratified_p(b_most, b_n, a_least, a_n, w, kk, 0, $seed::BIGINT).p_two AS least_p,
-		paired_diff(CASE WHEN kk = 1 THEN b_rates ELSE b_hats END, CASE WHEN kk = 1 THEN a_rates ELSE a_hats END, w, NULL, $conf::DOUBLE) AS population,
+		stratified_p(b_c, b_n, a_c, a_n, w, kk, 0, $seed::BIGINT, times) AS test,
+		stratified_p(b_most, b_n, a_least, a_n, w, kk, 0, $seed::BIGINT, times).p_two AS least_p,
+		paired_diff(CASE WHEN kk = 1 THEN b_rates ELSE b_hats END, CASE WHEN kk = 1 THEN a_rates ELSE a_hats END, w, NULL, $conf::DOUBLE, times) AS population,
 		CASE WHEN basis = 'runs' THEN welch_diff(bv, av, $conf::DOUBLE) END AS welch,
 		CASE WHEN basis = 'prediction' AND b_runs = 1 THEN prediction_test(bv[1], av, $conf::DOUBLE)
 			WHEN basis = 'prediction' THEN prediction_test(av[1], bv, $conf::DOUBLE) END AS night,
@@ -198,10 +229,10 @@ LEFT JOIN compare_tests AS tk ON tk.pair_no = l.pair_no AND tk.taken = l.taken A
 -- quiet: d_cost d_p95 d_turns
 -- when bounds: d_mean_low d_mean_high pass_hat_k_old_high pass_hat_k_new_high d_pass_hat_k_low d_pass_hat_k_high
 WITH made AS (
-	SELECT p.*, l.* EXCLUDE (pair_no, taken), mean_se(a_rates, w).mean AS mean_a, mean_se(b_rates, w).mean AS mean_b,
-		mean_se(a_hats, w).mean AS hat_a, mean_se(b_hats, w).mean AS hat_b,
-		paired_diff(b_flakes, a_flakes, w, NULL, $conf::DOUBLE) AS flakes,
-		mean_se(b_unbiased, w).mean - mean_se(a_unbiased, w).mean AS d_unbiased
+	SELECT p.*, l.* EXCLUDE (pair_no, taken), mean_se(a_rates, w, $conf::DOUBLE, times).mean AS mean_a, mean_se(b_rates, w, $conf::DOUBLE, times).mean AS mean_b,
+		mean_se(a_hats, w, $conf::DOUBLE, times).mean AS hat_a, mean_se(b_hats, w, $conf::DOUBLE, times).mean AS hat_b,
+		paired_diff(b_flakes, a_flakes, w, NULL, $conf::DOUBLE, times) AS flakes,
+		mean_se(b_unbiased, w, $conf::DOUBLE, times).mean - mean_se(a_unbiased, w, $conf::DOUBLE, times).mean AS d_unbiased
 	FROM compare_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no AND l.taken = 0
 ),
 -- What the interval reaches over: its two ends, the same but under policy bounds.
@@ -223,7 +254,7 @@ verdict AS (
 SELECT unnest(m.grp), m.pair_no, m.label, m.a, m.b, m.k, coalesce(m.tasks, 0) AS tasks, m.unmatched, m.not_estimable, m.a_runs AS runs_old, m.b_runs AS runs_new,
 	m.mean_a AS mean_old, m.mean_b AS mean_new, t1.diff AS d_mean, t1.lower AS d_mean_lower, t1.upper AS d_mean_upper, t1.p AS p_mean, t1.low AS d_mean_low, t1.high AS d_mean_high,
 	m.hat_a AS pass_hat_k_old, m.hat_b AS pass_hat_k_new,
-	mean_se(l1.a_hats, l1.w).mean AS pass_hat_k_old_high, mean_se(l2.b_hats, l2.w).mean AS pass_hat_k_new_high,
+	mean_se(l1.a_hats, l1.w, $conf::DOUBLE, l1.times).mean AS pass_hat_k_old_high, mean_se(l2.b_hats, l2.w, $conf::DOUBLE, l2.times).mean AS pass_hat_k_new_high,
 	tk.diff AS d_pass_hat_k, tk.low AS d_pass_hat_k_low, tk.high AS d_pass_hat_k_high, tk.lower AS lower, tk.upper AS upper, tk.p AS p,
 	CASE WHEN v.low <> v.high THEN 'it depends: ' || v.low || ' to ' || v.high WHEN v.low <> '~' THEN v.low ELSE v.own END AS verdict,
 	round(m.b_cost - m.a_cost, 12) AS d_cost, round(m.b_p95 - m.a_p95, 12) AS d_p95, round(m.b_turns - m.a_turns, 12) AS d_turns, round(m.b_calls - m.a_calls, 12) AS d_tool_calls,
@@ -275,12 +306,11 @@ SELECT note FROM (
 -- wide: p rate_old rate_new flakiness_old flakiness_new
 -- hide: pair_no
 WITH tested AS (
-	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM compare_tasks WHERE common
+	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM compare_ends WHERE taken = 0 AND common
 ),
 -- Adjusted over all common tasks, those without a change too.
 adjusted AS (
-	SELECT pair_no, unnest(list(suite ORDER BY suite, task_id)) AS suite, unnest(list(task_id ORDER BY suite, task_id)) AS task_id,
-		unnest(p_adjust(list(p ORDER BY suite, task_id), 'BH')) AS p_adjusted
+	SELECT pair_no, unnest(list(task_no ORDER BY task_no)) AS task_no, unnest(p_adjust(list(p ORDER BY task_no), 'BH')) AS p_adjusted
 	FROM tested GROUP BY pair_no
 ),
 failed AS (
@@ -289,7 +319,7 @@ failed AS (
 ranked AS (
 	SELECT t.*, j.p_adjusted, f.trace, row_number() OVER (PARTITION BY t.pair_no ORDER BY t.b_rate - t.a_rate, t.p, t.suite, t.task_id) AS place
 	FROM tested AS t
-	JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.suite IS NOT DISTINCT FROM t.suite AND j.task_id IS NOT DISTINCT FROM t.task_id
+	JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.task_no = t.task_no
 	LEFT JOIN failed AS f ON f.group_no = t.b_no AND f.suite IS NOT DISTINCT FROM t.suite AND f.task_id IS NOT DISTINCT FROM t.task_id
 	WHERE t.a_rate <> t.b_rate
 )
@@ -303,7 +333,7 @@ WHERE $top::BIGINT = 0 OR r.place <= $top::BIGINT
 ORDER BY r.pair_no, r.place
 -- notes:
 WITH reach AS (
-	SELECT pair_no, count(*) AS tasks, min(fisher_exact_p(0, b_n, a_n, a_n)) AS least FROM compare_tasks WHERE common GROUP BY pair_no
+	SELECT pair_no, count(*) AS tasks, min(fisher_exact_p(0, b_n, a_n, a_n)) AS least FROM compare_ends WHERE taken = 0 AND common GROUP BY pair_no
 )
 SELECT note FROM (
 	SELECT 1 AS part, 0 AS place, 'p_adjusted: Fisher''s exact test of each task, adjusted over all common tasks (false discovery rate); change goes by counts' AS note FROM reach HAVING count(*) > 0
@@ -317,8 +347,8 @@ SELECT note FROM (
 -- section: unmatched Tasks on one side only
 -- quiet: *
 SELECT unnest(p.grp), t.task_id, t.shape, CASE WHEN t.a_no IS NULL THEN p.b ELSE p.a END AS only_in, coalesce(t.a_n, t.b_n) AS n, coalesce(t.a_c, t.b_c) AS c
-FROM compare_tasks AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no
-WHERE NOT t.common
+FROM compare_ends AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no
+WHERE t.taken = 0 AND NOT t.common
 ORDER BY p.pair_no, t.a_no IS NULL, t.suite, t.task_id
 -- section: settings What differs between the sides
 -- quiet: *

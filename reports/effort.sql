@@ -72,7 +72,7 @@ SELECT unnest(p.grp), c.pair_no, c.label, c.a AS effort_low, c.b AS effort_high,
 	c.improved AS tasks_helped, c.worse AS tasks_hurt, c.verdict, c.d_cost,
 	CASE WHEN c.d_mean > 0 THEN c.d_cost / (100 * c.d_mean) END AS cost_per_point,
 	c.p_mean, c.p, c.pop_lower, c.pop_upper, c.d_flakiness, c.d_flakiness_lower, c.d_flakiness_upper,
-	c.d_flakiness_unbiased, (SELECT mean_se(b_rates, w).mean - mean_se(a_rates, w).mean FROM compare_lists AS l WHERE l.pair_no = c.pair_no AND l.taken = 0) - c.d_flakiness_unbiased / 4 AS d_pass_hat_2,
+	c.d_flakiness_unbiased, (SELECT mean_se(b_rates, w, $conf::DOUBLE, times).mean - mean_se(a_rates, w, $conf::DOUBLE, times).mean FROM compare_lists AS l WHERE l.pair_no = c.pair_no AND l.taken = 0) - c.d_flakiness_unbiased / 4 AS d_pass_hat_2,
 	c.mde, c.basis, c.flag
 FROM compare AS c JOIN selected_pairs AS p ON p.pair_no = c.pair_no
 ORDER BY c.pair_no
@@ -105,11 +105,10 @@ SELECT note FROM (
 -- quiet: *
 -- wide: trace
 WITH tested AS (
-	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM compare_tasks WHERE common
+	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM compare_ends WHERE taken = 0 AND common
 ),
 adjusted AS (
-	SELECT pair_no, unnest(list(suite ORDER BY suite, task_id)) AS suite, unnest(list(task_id ORDER BY suite, task_id)) AS task_id,
-		unnest(p_adjust(list(p ORDER BY suite, task_id), 'BH')) AS p_adjusted
+	SELECT pair_no, unnest(list(task_no ORDER BY task_no)) AS task_no, unnest(p_adjust(list(p ORDER BY task_no), 'BH')) AS p_adjusted
 	FROM tested GROUP BY pair_no
 ),
 failed AS (
@@ -117,7 +116,7 @@ failed AS (
 ),
 ranked AS (
 	SELECT t.*, j.p_adjusted, f.trace, row_number() OVER (ORDER BY t.b_rate - t.a_rate, t.pair_no, t.suite, t.task_id) AS place
-	FROM tested AS t JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.suite IS NOT DISTINCT FROM t.suite AND j.task_id IS NOT DISTINCT FROM t.task_id
+	FROM tested AS t JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.task_no = t.task_no
 	LEFT JOIN failed AS f ON f.group_no = t.b_no AND f.suite IS NOT DISTINCT FROM t.suite AND f.task_id IS NOT DISTINCT FROM t.task_id
 	WHERE t.b_rate < t.a_rate
 )

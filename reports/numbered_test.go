@@ -33,6 +33,10 @@ func randomWeeks(t *testing.T, seed uint64) *sql.Session {
 			run := randomRun(rng, suites[rng.IntN(len(suites))], no, seed%3 == 2)
 			for i := range run {
 				run[i].RunAt = run[i].RunAt.AddDate(0, 0, 3*no)
+				if seed%2 == 1 { // every trial of a run has its settings
+					run[i].PlannedTrials = store.Some(int32(4))
+					run[i].PassRule, run[i].ScoreName = "success", "score"
+				}
 			}
 			trials = append(trials, run...)
 			no++
@@ -46,8 +50,8 @@ func randomWeeks(t *testing.T, seed uint64) *sql.Session {
 // reports on random stores, in every column, note and warning, and so does a
 // selected_task_runs made of them.
 func TestNumberedRoadOnRandomStores(t *testing.T) {
-	direct := 0
-	for seed := range uint64(3) {
+	direct, decoded := 0, 0
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			s := randomWeeks(t, seed)
 			for i, question := range []string{
@@ -70,7 +74,7 @@ func TestNumberedRoadOnRandomStores(t *testing.T) {
 				"compare old=last~1 new=last by=none policy=bounds",
 				"compare old=model=a new=model=b runs=all by=suite policy=exclude k=1",
 			} {
-				if i%3 != int(seed) {
+				if i%4 != int(seed) {
 					continue // each store has its share of the questions
 				}
 				words := strings.Fields(question)
@@ -89,6 +93,9 @@ func TestNumberedRoadOnRandomStores(t *testing.T) {
 				if slices.ContainsFunc(got.SQL, func(text string) bool { return strings.Contains(text, "request_group_runs") }) {
 					direct++
 				}
+				if slices.ContainsFunc(got.SQL, func(text string) bool { return strings.Contains(text, sql.NumberedCounts) }) {
+					decoded++
+				}
 				if diff := cmp.Diff(everything(t, want), everything(t, got)); diff != "" {
 					t.Errorf("%s: straight from the roll-up it differs:\n%s", question, diff)
 				}
@@ -97,6 +104,9 @@ func TestNumberedRoadOnRandomStores(t *testing.T) {
 	}
 	if direct < 14 {
 		t.Errorf("%d reports came straight from the roll-up: want most", direct)
+	}
+	if decoded < 5 || decoded == direct {
+		t.Errorf("%d of these %d had their counts from the session: want many, not all", decoded, direct)
 	}
 }
 

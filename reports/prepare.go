@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"passhat/ingest/store"
 	"passhat/sql"
 )
 
@@ -26,23 +27,27 @@ type selection struct {
 	byRun          bool   // run_id is asked to be grouped by
 	labels         *sideFile
 	weights        *sideFile
-	allRuns        bool   // no choice among runs is to be made
-	weeks          *weeks // all that is looked at
-	narrowed       bool   // runs outside of weeks are left out
-	vary           []bool // whether a grouping column tells groups apart
-	pooled         bool   // a group holds several runs (after any run_id was added)
+	allRuns        bool                  // no choice among runs is to be made
+	weeks          *weeks                // all that is looked at
+	narrowed       bool                  // runs outside of weeks are left out
+	ofWeeks        map[store.RunKey]bool // the others, nil for all
+	vary           []bool                // whether a grouping column tells groups apart
+	pooled         bool                  // a group holds several runs (after any run_id was added)
 	warnings       []string
 	sides          [2]side     // old and new of a comparison
 	short          bool        // no table of every run's tasks is made, see kinds.go
 	small          []*smallRun // the groups, where the tables were made in small.go
 	numbered       bool        // tables by number are wanted, see numbered.go
 	direct         bool        // they are made straight from the roll-up
+	reads          []string    // the relations that are read
+	decoded        bool        // the session keeps the counts of every task, see sql.NumberRuns
 	apart          bool        // every run is of one group
 	named          bool        // selected_task_runs is read
 	nOf            string      // n of a row of request_counts under the policy
 	ofSettings     bool        // selected_run_settings is read
 	folded         bool        // some tasks have several rows of a run in the roll-up
 	numbers        string      // the columns of selected_counts
+	countsOf       string      // those after the numbers
 	onTasks        string      // how rows of the roll-up, t, find their task, x
 	focus          string      // a table of the runs whose trials alone the view selected is to show
 	same, taskSame string      // how the names of runs, and of tasks, are compared: = where none is NULL
@@ -71,7 +76,7 @@ type selection struct {
 //
 // Without selected_task_runs the short road of kinds.go is tried first.
 func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selection, error) {
-	sel := &selection{req: req, byGiven: req.By != nil, weeks: req.weeks}
+	sel := &selection{req: req, byGiven: req.By != nil, weeks: req.weeks, reads: reads}
 	var err error
 	by := req.By
 	if !sel.byGiven {

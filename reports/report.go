@@ -43,6 +43,7 @@ type Report struct {
 	Flags       [][2]string // values of common flags where the user gives none
 	Handles     []string    // what the report deals with itself: runs, mixed
 	Pair        string      // grouping column whose values are set against each other
+	Sets        string      // a table of the report, with run_no and set_no: once it is made, the tasks over the runs of each set are told, see sets.go
 	Trials      string      // a table of the report, with run_no: once it is made, selected holds the trials of its runs only
 	Cover       []string    // sections whose chart, or else table, stands at the top of a page
 	Statements  []Statement

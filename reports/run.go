@@ -171,7 +171,7 @@ func (r *runner) resolveK(ctx context.Context) error {
 			case r.sel.short:
 				from = "selected_kinds"
 			case r.sel.direct:
-				from = "selected_counts"
+				from = "(SELECT group_no, least AS n FROM selected_group_tasks)"
 			}
 			row, err := r.d.row(ctx, "SELECT max(least) FROM (SELECT min(n) AS least FROM "+from+" WHERE n > 0 GROUP BY group_no)")
 			if err != nil {
@@ -287,6 +287,11 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 			if st.Name == r.rep.Trials {
 				r.sel.focus = quoteName(st.Name)
 				if err := r.sel.makeDetails(ctx, r.d); err != nil {
+					return located(r.rep, st, 0, err)
+				}
+			}
+			if r.makesSets(st.Name) {
+				if err := r.sel.makeSets(ctx, r.d, quoteName(st.Name)); err != nil {
 					return located(r.rep, st, 0, err)
 				}
 			}

@@ -119,6 +119,9 @@ func (sel *selection) sideCondition(ctx context.Context, d *db, flag, column, va
 	if !cols[0].rollup {
 		sel.rollup = false
 	}
+	if !cols[0].runLevel {
+		sel.whole = false
+	}
 	// Once only: the key of extra that follows may hold the same letters.
 	expr := strings.Replace(cols[0].expr, "t.", sideAlias, 1)
 	if strings.HasPrefix(cols[0].expr, "t.") {

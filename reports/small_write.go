@@ -229,7 +229,7 @@ func (sel *selection) smallConfiguration() [][]any {
 // smallSources are the rows of sourcesSQL where no trial has a seed or a start state;
 // false where some may.
 func (sel *selection) smallSources(ctx context.Context, d *db) ([][]any, bool, error) {
-	have, err := d.s.HaveValues(ctx, "seed", "environment_id")
+	have, err := d.s.HaveValues(ctx, nil, "seed", "environment_id")
 	if err != nil || have[0] || have[1] {
 		return nil, false, err
 	}

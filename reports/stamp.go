@@ -259,7 +259,7 @@ FROM selected GROUP BY batch)`
 			if r.sel.req.Policy == PolicyExclude {
 				counted = "n_all - ungraded"
 			}
-			have, err := r.d.s.HaveValues(ctx, "seed", "environment_id")
+			have, err := r.d.s.HaveValues(ctx, r.sel.ofWeeks, "seed", "environment_id")
 			if err != nil {
 				return "", err
 			}

@@ -53,6 +53,11 @@ func (r *runner) use(ctx context.Context, u *Report) error {
 		if first {
 			return nil
 		}
+		if r.makesSets(name) {
+			if err := r.sel.makeSets(ctx, r.d, quoteName(name)); err != nil {
+				return located(u, st, 0, err)
+			}
+		}
 	}
 	return nil
 }

@@ -91,10 +91,17 @@ SELECT *, count(*) OVER (PARTITION BY group_no, suite, monday) AS week_runs, cou
 	min(coalesce(suite, chr(31))) OVER (PARTITION BY group_no) = max(coalesce(suite, chr(31))) OVER (PARTITION BY group_no) AS one_suite
 FROM run
 -- table: weekly_tasks
--- Every task of a group over the window: whether all runs have it, and as often.
-SELECT t.group_no, t.task_no, sum(t.c) = 0 AS never, count(*) = any_value(r.span_runs) AS in_span, count(*) = any_value(r.span_runs) AND min(t.n) = max(t.n) AS level,
-	any_value(t.n) AS n, sum(t.c)::BIGINT AS c
-FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no WHERE t.n > 0 GROUP BY t.group_no, t.task_no
+-- Every task of a group over the window: whether all runs have it, and as often. Of a
+-- group with all its runs in the window that is known.
+WITH span AS (
+	SELECT g.group_no, count(*) = count(w.run_no) AS whole FROM selected_group_runs AS g LEFT JOIN weekly_window AS w ON w.run_no = g.run_no GROUP BY g.group_no HAVING count(w.run_no) > 0
+)
+SELECT t.group_no, t.task_no, t.c = 0 AS never, t.in_every_run AS in_span, t.in_every_run AND t.least = t.most AS level, t.least AS n, t.c
+FROM selected_group_tasks AS t JOIN span AS s ON s.group_no = t.group_no AND s.whole WHERE t.runs > 0
+UNION ALL
+SELECT t.group_no, t.task_no, sum(t.c) = 0, count(*) = any_value(r.span_runs), count(*) = any_value(r.span_runs) AND min(t.n) = max(t.n), any_value(t.n), sum(t.c)::BIGINT
+FROM selected_counts AS t JOIN (SELECT w.run_no, w.span_runs FROM weekly_window AS w JOIN span AS s ON s.group_no = w.group_no AND NOT s.whole) AS r ON r.run_no = t.run_no
+WHERE t.n > 0 GROUP BY t.group_no, t.task_no
 -- table: weekly_partly
 -- Tasks that some runs of their week lack.
 SELECT t.group_no, r.monday, t.task_no
@@ -104,39 +111,39 @@ WHERE t.n > 0 GROUP BY t.group_no, r.monday, t.task_no HAVING count(*) < any_val
 -- table: weekly_kinds
 -- The tasks of every run in the window, those with the same counts in one row. Which
 -- ones the other runs have too is told of the few that they lack.
-WITH uneven AS (SELECT group_no, task_no, in_span FROM weekly_tasks WHERE NOT level),
-kind AS (
-	SELECT t.run_no, t.weight, t.n, t.c, t.c_high, p.task_no IS NULL AS in_week, coalesce(x.in_span, true) AS in_span, x.task_no IS NULL AS level, count(*) AS tasks
-	FROM selected_counts AS t JOIN weekly_window AS r ON r.run_no = t.run_no
+WITH odd AS (
+	SELECT t.run_no, t.weight, t.n, t.c, t.c_high, p.task_no IS NULL AS in_week, x.in_span, false AS level, count(*) AS tasks
+	FROM selected_counts AS t JOIN (SELECT group_no, task_no, in_span FROM weekly_tasks WHERE NOT level) AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
+	JOIN weekly_window AS r ON r.run_no = t.run_no
 	LEFT JOIN weekly_partly AS p ON p.group_no = t.group_no AND p.monday = r.monday AND p.task_no = t.task_no
-	LEFT JOIN uneven AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
 	WHERE t.n > 0 GROUP BY ALL
+),
+kind AS (
+	SELECT run_no, weight, n, c, c_high, true AS in_week, true AS in_span, true AS level, sum(tasks)::BIGINT AS tasks FROM (
+		SELECT run_no, weight, n, c, c_high, tasks FROM selected_run_counts WHERE n > 0
+		UNION ALL
+		SELECT run_no, weight, n, c, c_high, -tasks FROM odd)
+	GROUP BY run_no, weight, n, c, c_high HAVING sum(tasks) > 0
+	UNION ALL
+	SELECT * FROM odd
 )
 SELECT r.* EXCLUDE (week_runs, span_runs), k.* EXCLUDE (run_no), list_max($k::INTEGER[]) AS k,
 	k.c / k.n AS rate, pass_hat_k(k.c, k.n, list_max($k::INTEGER[])) AS hat, pass_hat_k(k.c_high, k.n, list_max($k::INTEGER[])) AS hat_high
 FROM kind AS k JOIN weekly_window AS r ON r.run_no = k.run_no
--- table: weekly_details
-SELECT d.*, r.pair_no, r.side FROM selected_details AS d JOIN weekly_pair_runs AS r ON r.run_no = d.run_no
--- table: weekly_cells
--- Every task of every run of the two weeks, where all runs of its week have it.
-SELECT t.run_no, t.group_no, t.task_no, r.monday, r.now, t.shape, t.weight, t.n, t.c, t.c_high, t.cost_nano, t.cost_n
-FROM weekly_details AS t JOIN weekly_window AS r ON r.run_no = t.run_no AND r.compared
-ANTI JOIN weekly_partly AS p ON p.group_no = t.group_no AND p.monday = r.monday AND p.task_no = t.task_no
-WHERE t.n > 0
--- table: compare_cells
-SELECT p.pair_no, e.taken, CASE WHEN c.now THEN 'b' ELSE 'a' END AS side, CASE WHEN c.now THEN p.b_no ELSE p.a_no END AS group_no,
-	c.task_no, c.run_no, c.shape, c.weight, c.n, CASE WHEN e.taken = 1 AND NOT c.now OR e.taken = 2 AND c.now THEN c.c_high ELSE c.c END AS c, c.cost_nano, c.cost_n
-FROM weekly_cells AS c JOIN compare_pairs AS p ON p.pair_no = c.group_no
-CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
+-- table: compare_sets
+SELECT run_no, CASE WHEN usable THEN 2 * pair_no + (side = 'b')::INTEGER END AS set_no FROM weekly_pair_runs
+-- table: compare_sides
+-- Every task of the two weeks that all runs of its week have.
+SELECT p.pair_no, p.side, t.*
+FROM (SELECT pair_no, 'a' AS side, a_no AS set_no, then_monday AS monday FROM compare_pairs UNION ALL SELECT pair_no, 'b', b_no, monday FROM compare_pairs) AS p
+JOIN selected_set_tasks AS t ON t.set_no = p.set_no
+ANTI JOIN weekly_partly AS x ON x.group_no = p.pair_no AND x.monday = p.monday AND x.task_no = t.task_no
 -- table: compare_left_out
 -- Latency and length are those of all trials of the two weeks.
 SELECT pair_no, ''::VARCHAR AS suite, ''::VARCHAR AS task_id FROM compare_pairs WHERE false
 -- table: compare_trials
-SELECT pair_no, side, trials, quantiles[1] AS p50, quantiles[2] AS p95, quantiles[3] AS p99, turns, tool_calls, input_tokens, output_tokens FROM (
-	SELECT r.pair_no, r.side, count(*) AS trials, quantile_cont(s.duration_s, [0.5, 0.95, 0.99]) AS quantiles,
-		sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns, sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls,
-		sum(s.input_tokens)::DOUBLE / nullif(count(s.input_tokens), 0) AS input_tokens, sum(s.output_tokens)::DOUBLE / nullif(count(s.output_tokens), 0) AS output_tokens
-	FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no WHERE r.usable GROUP BY r.pair_no, r.side)
+SELECT p.pair_no, p.side, t.* EXCLUDE (set_no)
+FROM (SELECT pair_no, 'a' AS side, a_no AS set_no FROM compare_pairs UNION ALL SELECT pair_no, 'b', b_no FROM compare_pairs) AS p JOIN selected_set_trials AS t ON t.set_no = p.set_no
 -- table: weekly_levels
 -- Every week of the window on the tasks that all its runs have: the mean over
 -- runs, with t over the runs' values where there are three, else trial noise.
@@ -171,17 +178,25 @@ cell AS (
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(list(c_high), list(n), list(weight), any_value(k), $conf::DOUBLE, list(tasks)) END AS fixed_high
 	FROM weekly_kinds WHERE in_week GROUP BY group_no, monday
 ),
+-- One try in each of several runs of this week.
+night AS (
+	SELECT group_no, monday, least(count(DISTINCT run_id), 3)::INTEGER AS across_k FROM weekly_window WHERE now
+	GROUP BY group_no, monday HAVING count(DISTINCT run_id) > 1 AND min(coalesce(suite, chr(31))) = max(coalesce(suite, chr(31)))
+),
+tries AS (
+	SELECT k.kind, n.group_no, across_run(list(k.c), list(k.n), any_value(n.across_k), list(k.runs)) AS across
+	FROM selected_set_kinds AS k CROSS JOIN night AS n GROUP BY k.kind, n.group_no
+),
 across AS (
-	SELECT c.group_no, c.monday, least(count(DISTINCT r.run_id), 3)::INTEGER AS across_k,
-		CASE WHEN count(DISTINCT r.run_id) > 1 AND min(coalesce(r.suite, chr(31))) = max(coalesce(r.suite, chr(31)))
-			THEN run_ci(list(c.c), list(c.n), list(c.task_no), list(c.run_no), list(c.weight), least(count(DISTINCT r.run_id), 3), 'across', $conf::DOUBLE) END AS across
-	FROM weekly_cells AS c JOIN weekly_window AS r ON r.run_no = c.run_no WHERE c.now GROUP BY c.group_no, c.monday
+	SELECT n.group_no, n.monday, n.across_k, mean_se(list(x.across), list(t.weight), $conf::DOUBLE, list(t.tasks)).mean AS estimate
+	FROM (SELECT pair_no, kind, weight, count(*) AS tasks FROM compare_sides WHERE side = 'b' GROUP BY ALL) AS t
+	JOIN night AS n ON n.group_no = t.pair_no JOIN tries AS x ON x.kind = t.kind AND x.group_no = n.group_no GROUP BY n.group_no, n.monday, n.across_k
 )
 SELECT r.group_no, r.monday, c.k, r.runs, t.tasks, CASE WHEN r.one_suite THEN r.means.mean ELSE l.mean END AS mean, CASE WHEN r.one_suite THEN r.hats.mean ELSE l.hat END AS pass_hat_k, CASE WHEN $policy::VARCHAR = 'bounds' THEN CASE WHEN r.one_suite THEN r.hats_high.mean ELSE l.hat_high END END AS pass_hat_k_high,
 	CASE WHEN r.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN greatest(r.hats.lower, 0) ELSE c.fixed.lower END AS lower, CASE WHEN c.fixed_high IS NOT NULL THEN CASE WHEN r.one_suite AND r.runs >= 3 AND r.hats_high.se > 1e-9 THEN least(r.hats_high.upper, 1) ELSE c.fixed_high.upper END
 		WHEN r.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN least(r.hats.upper, 1) ELSE c.fixed.upper END AS upper,
 	CASE WHEN r.one_suite AND r.runs >= 2 THEN r.hats.se * sqrt(r.runs) END AS run_sd, CASE WHEN r.one_suite AND r.runs >= 3 AND r.hats.se > 1e-9 THEN 'runs, t(R-1)' ELSE c.fixed.method || ', within these runs' END AS method,
-	CASE WHEN a.across IS NOT NULL THEN a.across_k END AS across_k, a.across.estimate AS pass_hat_k_across
+	a.across_k, a.estimate AS pass_hat_k_across
 FROM runs AS r JOIN cell AS c ON c.group_no = r.group_no AND c.monday = r.monday JOIN tasks AS t ON t.group_no = r.group_no AND t.monday = r.monday
 LEFT JOIN level AS l ON l.group_no = r.group_no AND l.monday = r.monday LEFT JOIN across AS a ON a.group_no = r.group_no AND a.monday = r.monday
 -- table: weekly_spread
@@ -197,27 +212,29 @@ SELECT o.group_no, run_effect_counts(t.cs, t.ns, t.times, r.passes) AS effect
 FROM one AS o JOIN task AS t ON t.group_no = o.group_no JOIN run AS r ON r.group_no = o.group_no
 -- table: weekly_counts
 -- What was planned, tried and paid for in the two weeks.
-SELECT pair_no, side, count(DISTINCT run_no) AS runs, sum(n)::BIGINT AS trials, sum(c)::BIGINT AS passes, sum(graded)::BIGINT AS graded, sum(ungraded)::BIGINT AS ungraded,
-	sum(missing)::BIGINT AS missing, sum(planned)::BIGINT AS planned, sum(cached)::BIGINT AS cached, sum(errors)::BIGINT AS errors,
-	sum(cost_nano)::DOUBLE / 1e9 AS cost, sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n), 0)::DOUBLE AS cost_per_trial
-FROM weekly_details GROUP BY pair_no, side
+SELECT p.pair_no, p.side, count(*) AS runs, sum(g.trials)::BIGINT AS trials, sum(s.c)::BIGINT AS passes, sum(g.graded)::BIGINT AS graded, sum(g.ungraded)::BIGINT AS ungraded,
+	sum(g.missing)::BIGINT AS missing, sum(s.planned)::BIGINT AS planned, sum(g.cached)::BIGINT AS cached, sum(s.errors)::BIGINT AS errors,
+	sum(s.cost_nano)::DOUBLE / 1e9 AS cost, sum(s.cost_nano)::DOUBLE / 1e9 / nullif(sum(s.cost_n), 0)::DOUBLE AS cost_per_trial
+FROM weekly_pair_runs AS p JOIN selected_group_runs AS g ON g.run_no = p.run_no JOIN selected_run_sums AS s ON s.run_no = p.run_no GROUP BY p.pair_no, p.side
 -- table: weekly_changes
 -- Every task of the week with what became of it, by counts.
 WITH p AS (
-	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM (SELECT DISTINCT a_c, a_n, b_c, b_n FROM compare_tasks WHERE common)
+	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM (SELECT DISTINCT a_c, a_n, b_c, b_n FROM compare_ends WHERE taken = 0 AND common)
 )
-SELECT t.pair_no, t.suite, t.task_id, t.shape, t.common, t.k, t.a_n, t.a_c, t.a_rate, t.b_n, t.b_c, t.b_rate, t.b_hat, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
+SELECT t.pair_no, t.task_no, t.suite, t.task_id, t.shape, t.common, t.k, t.a_n, t.a_c, t.a_rate, t.b_n, t.b_c, t.b_rate, t.b_hat, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
 	WHEN t.b_c > 0 AND t.b_c < t.b_n AND t.a_c = t.a_n THEN 'newly flaky' WHEN t.b_c = t.b_n AND t.a_c < t.a_n THEN 'fixed' END AS change, p.p
-FROM compare_tasks AS t LEFT JOIN weekly_tasks AS e ON e.group_no = t.pair_no AND e.task_no = t.task_no
+FROM compare_ends AS t LEFT JOIN weekly_tasks AS e ON e.group_no = t.pair_no AND e.task_no = t.task_no
 LEFT JOIN p ON t.common AND p.a_c = t.a_c AND p.a_n = t.a_n AND p.b_c = t.b_c AND p.b_n = t.b_n
-WHERE t.b_n IS NOT NULL
+WHERE t.taken = 0 AND t.b_n IS NOT NULL
 -- table: weekly_settings
 -- Which values every setting had in each of the two weeks.
 WITH combination AS (
 	SELECT DISTINCT r.pair_no, r.side, s.* EXCLUDE (group_no, run_no) FROM selected_run_settings AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no
 ),
 declared AS (
-	SELECT DISTINCT r.pair_no, r.side, s.config::VARCHAR AS config FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no WHERE s.config IS NOT NULL
+	SELECT DISTINCT r.pair_no, r.side, s.config::VARCHAR AS config
+	FROM selected AS s JOIN (SELECT r.* FROM weekly_pair_runs AS r LEFT JOIN compare_trials AS t ON t.pair_no = r.pair_no AND t.side = r.side WHERE t.configs > 0 OR NOT r.usable) AS r ON r.run_no = s.run_no
+	WHERE s.config IS NOT NULL
 ),
 long AS (
 	SELECT pair_no, side, unnest(['harness', 'harness_version', 'temperature', 'top_p', 'score_name', 'pass_rule', 'git_commit', 'git_branch', 'model', 'agent', 'effort']) AS setting,
@@ -393,14 +410,9 @@ SELECT line FROM (
 -- section: shapes By shape of task
 -- when bounds: pass_hat_k_high
 WITH task AS (
-	SELECT c.group_no, c.now, c.task_no, coalesce(max(c.shape), 'unclassified') AS shape, any_value(c.weight) AS weight, sum(f.rate_h)::DOUBLE / 1.2676506002282294e30 / count(*) AS rate,
-		CASE WHEN min(c.n) >= list_max($k::INTEGER[]) THEN sum(f.hat_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
-		CASE WHEN min(c.n) >= list_max($k::INTEGER[]) THEN sum(f.high_h)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat_high, sum(c.n - c.c) AS failures
-	FROM weekly_cells AS c JOIN (
-		SELECT n, c, c_high, (c::HUGEINT * 1237940039285380274899124224 // n * 1024) AS rate_h, (pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS hat_h,
-			(pass_hat_k(c_high, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT AS high_h FROM (SELECT DISTINCT n, c, c_high FROM weekly_cells)) AS f
-		ON f.n = c.n AND f.c = c.c AND f.c_high = c.c_high
-	GROUP BY c.group_no, c.now, c.task_no
+	SELECT t.pair_no AS group_no, t.side = 'b' AS now, coalesce(t.shape, 'unclassified') AS shape, t.weight, f.rate, CASE WHEN t.least >= list_max($k::INTEGER[]) THEN f.hat END AS hat,
+		CASE WHEN t.least >= list_max($k::INTEGER[]) THEN h.hat END AS hat_high, t.n - t.c AS failures
+	FROM compare_sides AS t JOIN compare_figures AS f ON f.kind = t.kind AND NOT f.high LEFT JOIN compare_figures AS h ON h.kind = t.kind AND h.high
 ),
 alike AS (
 	SELECT group_no, shape, now, weight, rate, hat, hat_high, count(*) AS tasks, sum(failures) AS failures FROM task GROUP BY group_no, shape, now, weight, rate, hat, hat_high
@@ -468,12 +480,12 @@ ORDER BY p.pair_no, b.setting
 -- quiet: *
 -- wide: shape
 WITH adjusted AS (
-	SELECT pair_no, unnest(list(suite ORDER BY suite, task_id)) AS suite, unnest(list(task_id ORDER BY suite, task_id)) AS task_id, unnest(p_adjust(list(p ORDER BY suite, task_id), 'BH')) AS p_adjusted
+	SELECT pair_no, unnest(list(task_no ORDER BY task_no)) AS task_no, unnest(p_adjust(list(p ORDER BY task_no), 'BH')) AS p_adjusted
 	FROM weekly_changes WHERE common GROUP BY pair_no
 )
 SELECT unnest(p.grp), t.task_id, t.shape, t.change, t.a_n AS n_before, t.a_c AS c_before, t.b_n AS n, t.b_c AS c, t.p, j.p_adjusted
 FROM weekly_changes AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no
-LEFT JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.suite IS NOT DISTINCT FROM t.suite AND j.task_id IS NOT DISTINCT FROM t.task_id
+LEFT JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.task_no = t.task_no
 WHERE t.change IS NOT NULL
 ORDER BY t.pair_no, list_position(['newly failing', 'newly flaky', 'never passing', 'fixed'], t.change), t.b_rate - t.a_rate, t.suite, t.task_id
 -- section: quality Data quality this week
@@ -499,7 +511,7 @@ SELECT CASE WHEN any_value(label) = '' THEN '' ELSE string_agg(label, '; ' ORDER
 	SELECT pair_no, label, 2, replace(flag, 'few informative tasks', 'few informative tasks: fewer than 5 tell the weeks apart, so the interval is rough') FROM "week" WHERE flag <> ''
 	UNION ALL
 	SELECT w.pair_no, w.label, 3, (c.tasks_b - w.common_tasks) || ' of ' || c.tasks_b || ' tasks are not in every run of both weeks and left out of the comparison' FROM "week" AS w
-	JOIN (SELECT t.pair_no, count(DISTINCT t.task_no) AS tasks_b FROM weekly_details AS t JOIN weekly_pair_runs AS r ON r.run_no = t.run_no WHERE r.usable AND t.n > 0 GROUP BY t.pair_no) AS c ON c.pair_no = w.pair_no
+	JOIN (SELECT p.pair_no, count(DISTINCT t.task_no) AS tasks_b FROM selected_set_tasks AS t JOIN compare_pairs AS p ON t.set_no IN (p.a_no, p.b_no) GROUP BY p.pair_no) AS c ON c.pair_no = w.pair_no
 	WHERE w.common_tasks < c.tasks_b AND w.before <> 'none'
 	UNION ALL
 	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has ' || r.tasks || ' of the ' || r.week_tasks || ' tasks of its week only and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN compare_pairs AS p ON p.pair_no = r.group_no

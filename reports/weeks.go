@@ -60,6 +60,29 @@ func (sel *selection) narrow(ctx context.Context, d *db) error {
 	if err := d.s.MakeSpan(ctx, span, "request_trials", "request_task_runs", "request_span"); err != nil {
 		return err
 	}
+	direct, err := sel.mayBeNumbered(ctx, d, sel.reads)
+	if err != nil {
+		return err
+	}
+	if direct {
+		if sel.decoded, err = d.s.NumberRuns(ctx, settingKeys, span.Runs()); err != nil {
+			return err
+		}
+	}
+	none, err := sel.earlierWeeks(ctx, d)
+	if err != nil || none {
+		sel.decoded = false
+		return err
+	}
+	sel.narrowed, sel.ofWeeks = true, span.Runs()
+	sel.filter += " AND EXISTS (SELECT 1 FROM request_span AS p WHERE p.suite IS NOT DISTINCT FROM trials.suite AND p.run_id IS NOT DISTINCT FROM trials.run_id)"
+	return nil
+}
+
+// earlierWeeks says whether some group with a verdict in the week has none in the weeks
+// of the window before it, or no group has one.
+func (sel *selection) earlierWeeks(ctx context.Context, d *db) (bool, error) {
+	w := sel.weeks
 	keys := []string{"t.suite", "t.run_id"}
 	var by []string
 	for i, g := range sel.by {
@@ -70,19 +93,22 @@ func (sel *selection) narrow(ctx context.Context, d *db) error {
 	if len(by) > 0 {
 		group = " GROUP BY " + strings.Join(by, ", ")
 	}
+	from := `request_task_runs AS t
+	SEMI JOIN request_span AS p ON p.suite IS NOT DISTINCT FROM t.suite AND p.run_id IS NOT DISTINCT FROM t.run_id`
+	last := "t.run_at"
+	if sel.decoded {
+		from, last = "passhat_store.numbered_runs AS t", "t.last_at"
+	}
 	row, err := d.row(ctx, fmt.Sprintf(`WITH run AS (
-	SELECT %s, date_trunc('week', max(t.run_at))::DATE AS monday FROM request_task_runs AS t
-	SEMI JOIN request_span AS p ON p.suite IS NOT DISTINCT FROM t.suite AND p.run_id IS NOT DISTINCT FROM t.run_id
+	SELECT %s, date_trunc('week', max(%s))::DATE AS monday FROM %s
 	GROUP BY ALL HAVING sum(t.n) > sum(t.ungraded))
 SELECT count(*) FILTER (now), count(*) FILTER (now AND NOT before) FROM (
-	SELECT bool_or(monday = %[2]s) AS now, bool_or(monday < %[2]s AND monday >= %[3]s) AS before FROM run%[4]s)`,
-		strings.Join(keys, ", "), dateLiteral(w.monday), dateLiteral(w.from), group))
-	if err != nil || row.int(0) == 0 || row.int(1) > 0 {
-		return err
+	SELECT bool_or(monday = %[4]s) AS now, bool_or(monday < %[4]s AND monday >= %[5]s) AS before FROM run%[6]s)`,
+		strings.Join(keys, ", "), last, from, dateLiteral(w.monday), dateLiteral(w.from), group))
+	if err != nil {
+		return false, err
 	}
-	sel.narrowed = true
-	sel.filter += " AND EXISTS (SELECT 1 FROM request_span AS p WHERE p.suite IS NOT DISTINCT FROM trials.suite AND p.run_id IS NOT DISTINCT FROM trials.run_id)"
-	return nil
+	return row.int(0) == 0 || row.int(1) > 0, nil
 }
 
 func dateLiteral(t time.Time) string { return "DATE " + quoteText(t.Format("2006-01-02")) }

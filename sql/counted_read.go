@@ -27,6 +27,12 @@ type countGroup struct {
 	cost  []costIs
 
 	what []trialIs // of trials
+
+	// Of a roll-up, for tasks of a set of runs.
+	errors []int64
+	shape  *column
+
+	trials *trialGroupOf // of trials of a set of runs
 }
 
 // costIs is what is known of a row's money.

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"passhat/ingest/store"
 )
 
-// HaveValues says of each of the columns whether some trial can have a value in it, as
-// the footers of the files tell: a look that does not grow with the trials.
-func (s *Session) HaveValues(ctx context.Context, columns ...string) ([]bool, error) {
+// HaveValues says of each of the columns whether some trial of the runs, nil for all, can
+// have a value in it, as the footers of their files tell: a look that does not grow with the trials.
+func (s *Session) HaveValues(ctx context.Context, runs map[store.RunKey]bool, columns ...string) ([]bool, error) {
 	out := make([]bool, len(columns))
-	for _, f := range s.have.trials {
+	for _, f := range s.filesWith(s.have.trials, runs) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -55,6 +55,9 @@ func (s *Session) Span(from, to time.Time) (Span, bool) {
 	return span, others && len(span.runs) > 0
 }
 
+// Runs are those of the span.
+func (p Span) Runs() map[store.RunKey]bool { return p.runs }
+
 // MakeSpan makes the temporary views trials and taskRuns with the rows that the views
 // trials and task_runs have of the runs of span, and perhaps some others, and the
 // temporary table runs with their suite and run_id. Only files that hold one of them

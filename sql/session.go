@@ -55,7 +55,11 @@ type Session struct {
 	lazy    []lazyView
 	live    map[store.RunKey]bool // runs of which the stored roll-ups do not have the counts
 	counted *tally                // by CountRuns
-	side    sideTables
+	numbers *numbers              // by NumberRuns
+	// numbersKnown: the table functions that read them are there.
+	numbersKnown bool
+
+	side sideTables
 
 	mu      sync.Mutex
 	locked  bool

@@ -11,9 +11,10 @@ var sideCounts = []Param{
 	{"c_a", Counts, false}, {"n_a", Counts, false}, {"c_b", Counts, false}, {"n_b", Counts, false}, {"weights", Weights, false},
 }
 
-// sides reads sideCounts.
-func (a *call) sides() (cA, nA, cB, nB []int64, w []float64) {
-	nums, w, _ := a.lists([]int{0, 1, 2, 3}, 4)
+// sides reads sideCounts, and how many tasks alike their elements stand for, the argument counts.
+func (a *call) sides(counts int) (cA, nA, cB, nB []int64, w []float64) {
+	nums, w, _ := a.lists(a.counted(counts, 0, 1, 2, 3), 4)
+	nums, w, _ = a.repeated(counts, nums, w, nil)
 	return a.wholes(0, nums[0]), a.wholes(1, nums[1]), a.wholes(2, nums[2]), a.wholes(3, nums[3]), w
 }
 
@@ -21,20 +22,21 @@ func (a *call) sides() (cA, nA, cB, nB []int64, w []float64) {
 var compareFunctions = []Function{
 	{
 		Name:    "fixed_suite_diff",
-		Params:  with(sideCounts, Param{"k", Count, false}, Param{"conf", Real, false}),
+		Params:  with(sideCounts, Param{"k", Count, false}, Param{"conf", Real, false}, alikeTasks),
 		Returns: "STRUCT",
 		Fields: []Field{
 			{"diff", "DOUBLE"}, {"se", "DOUBLE"}, {"lower", "DOUBLE"}, {"upper", "DOUBLE"}, {"n", "BIGINT"}, {"informative", "BIGINT"}, {"flag", "VARCHAR"},
 		},
 		Doc: "Difference A - B of the mean pass^k of these very tasks, with its interval under new trials. Lists over the tasks of both sides; " +
 			"tasks with n < k on a side or weight 0 are left out. informative: tasks whose verdicts, exchanged, could change it; " +
-			"fewer than 16 are flagged, and sides with tasks of two kinds (see fixed_suite_ci).",
+			"fewer than 16 are flagged, and sides with tasks of two kinds (see fixed_suite_ci). " +
+			"counts says how many tasks alike each element stands for.",
 		Formula: "diff ± z·sqrt(SE_A² + SE_B²), SE as in fixed_suite_ci",
 		Source:  "as fixed_suite_ci",
 		Example: "SELECT round(fixed_suite_diff([8, 6, 7], [8, 8, 8], [4, 6, 5], [8, 8, 8], NULL, 1, 0.95).diff, 6)",
 		Shows:   "0.25",
 		call: func(a *call) (any, error) {
-			cA, nA, cB, nB, w := a.sides()
+			cA, nA, cB, nB, w := a.sides(7)
 			k, conf := a.count(5), a.real(6)
 			if a.stopped() {
 				return nil, nil
@@ -45,19 +47,20 @@ var compareFunctions = []Function{
 	},
 	{
 		Name:    "stratified_p",
-		Params:  with(sideCounts, Param{"k", Count, false}, Param{"resamples", Count, false}, Param{"seed", Count, false}),
+		Params:  with(sideCounts, Param{"k", Count, false}, Param{"resamples", Count, false}, Param{"seed", Count, false}, alikeTasks),
 		Returns: "STRUCT",
 		Fields: []Field{
 			{"p_drop", "DOUBLE"}, {"p_rise", "DOUBLE"}, {"p_two", "DOUBLE"}, {"z", "DOUBLE"}, {"informative", "BIGINT"},
 		},
 		Doc: "Permutation test, within tasks, that A and B do not differ in pass^k: p_drop for A below B, p_rise for A above, p_two for either. " +
-			"resamples 0 is the normal approximation; with fewer than 20 informative tasks P values are mid-P, exact or from at least 100,000 draws.",
+			"resamples 0 is the normal approximation; with fewer than 20 informative tasks P values are mid-P, exact or from at least 100,000 draws. " +
+			"counts says how many tasks alike each element stands for.",
 		Formula: "D = Σ w·(U(c_A) - U(c_B)), c_A hypergeometric given c_A + c_B",
 		Source:  "Mantel and Haenszel 1959; Fisher's permutation principle",
 		Example: "SELECT round(stratified_p([0, 0, 3], [3, 3, 3], [3, 3, 3], [3, 3, 3], NULL, 1, 0, 1).z, 6)",
 		Shows:   "-3.162278",
 		call: func(a *call) (any, error) {
-			cA, nA, cB, nB, w := a.sides()
+			cA, nA, cB, nB, w := a.sides(8)
 			k, resamples, seed := a.count(5), a.count(6), a.count(7)
 			if a.stopped() {
 				return nil, nil
@@ -69,7 +72,7 @@ var compareFunctions = []Function{
 	{
 		Name: "paired_diff",
 		Params: []Param{
-			{"a", Reals, false}, {"b", Reals, false}, {"weights", Weights, false}, {"clusters", Keys, false}, {"conf", Real, false},
+			{"a", Reals, false}, {"b", Reals, false}, {"weights", Weights, false}, {"clusters", Keys, false}, {"conf", Real, false}, alikeTasks,
 		},
 		Returns: "STRUCT",
 		Fields: []Field{
@@ -78,18 +81,19 @@ var compareFunctions = []Function{
 		},
 		Doc: "Mean difference A - B over tasks like these, paired by task: CR2 standard error and t interval; weights and clusters may be NULL. " +
 			"A NULL on either side leaves out the task. flag: too few discordant tasks (fewer than 8 with a difference); few informative tasks " +
-			"(fewer than 8 effective tasks or clusters, or two in five, behind the standard error); df < 4; degenerate; fewer than 3 clusters.",
+			"(fewer than 8 effective tasks or clusters, or two in five, behind the standard error); df < 4; degenerate; fewer than 3 clusters. counts says how many tasks alike each element stands for.",
 		Formula: "t interval of d = a - b with the CR2 SE and df",
 		Source:  "Student 1908; Bell and McCaffrey 2002",
 		Example: "SELECT round(paired_diff([1, 0.5, 1], [0.5, 0.5, 0.75], NULL, NULL, 0.95).diff, 6)",
 		Shows:   "0.25",
 		call: func(a *call) (any, error) {
-			nums, w, keys := a.lists([]int{0, 1}, 2, 3)
+			nums, w, keys := a.lists(a.counted(5, 0, 1), 2, 3)
+			nums, w, clusters := a.repeated(5, nums, w, a.groups(3, keys[0]))
 			conf := a.real(4)
 			if a.stopped() {
 				return nil, nil
 			}
-			d, err := stats.Paired(nums[0], nums[1], w, a.groups(3, keys[0]), conf)
+			d, err := stats.Paired(nums[0], nums[1], w, clusters, conf)
 			return row{d.Diff, d.SE, d.DF, d.Lower, d.Upper, d.N, d.Improved, d.Worse, d.Tied, d.Flag}, err
 		},
 	},

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -35,15 +36,43 @@ func normalQuantile(p float64) float64 {
 // normalTail is P(Z >= z).
 func normalTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 
+// criticals are values of critical by level and degrees of freedom: a report asks for the
+// same few again and again, and each takes longer than a suite's sums.
+var criticals struct {
+	sync.Mutex
+	of map[[2]float64]float64
+}
+
+// mostCriticals is how many of them are kept.
+const mostCriticals = 4096
+
 // critical is the two-sided critical value at level conf: of Student's t with
 // df degrees of freedom, of the normal distribution for infinite df. It is NaN
 // for df that is NaN or not positive.
 func critical(conf, df float64) float64 {
+	key := [2]float64{conf, df}
+	criticals.Lock()
+	v, ok := criticals.of[key]
+	criticals.Unlock()
+	if ok || math.IsNaN(conf) || math.IsNaN(df) || df <= 0 {
+		if !ok {
+			v = math.NaN()
+		}
+		return v
+	}
+	v = findCritical(conf, df)
+	criticals.Lock()
+	defer criticals.Unlock()
+	if criticals.of == nil || len(criticals.of) >= mostCriticals {
+		criticals.of = map[[2]float64]float64{}
+	}
+	criticals.of[key] = v
+	return v
+}
+
+func findCritical(conf, df float64) float64 {
 	tail := (1 - conf) / 2
-	switch {
-	case math.IsNaN(df) || df <= 0:
-		return math.NaN()
-	case df > 1e10:
+	if df > 1e10 {
 		return -normalQuantile(tail)
 	}
 	// 2·tail = I_x(df/2, 1/2) with x = df/(df+t²). The smaller of x and 1-x
