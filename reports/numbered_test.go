@@ -33,6 +33,9 @@ func randomWeeks(t *testing.T, seed uint64) *sql.Session {
 			run := randomRun(rng, suites[rng.IntN(len(suites))], no, seed%3 == 2)
 			for i := range run {
 				run[i].RunAt = run[i].RunAt.AddDate(0, 0, 3*no)
+				if i%7 > 0 {
+					run[i].DurationS, run[i].InputTokens = store.Some(float64(rng.IntN(90000))/1000), store.Some(int64(rng.IntN(5000)))
+				}
 				if seed%2 == 1 { // every trial of a run has its settings
 					run[i].PlannedTrials = store.Some(int32(4))
 					run[i].PassRule, run[i].ScoreName = "success", "score"
