@@ -29,10 +29,9 @@ type numbers struct {
 
 // numberSpan are the rows of a run, and the number and group that it was given.
 type numberSpan struct {
-	from, to        int
-	first, last     int64 // run_at
-	runNo, groupNo  int32
-	missing, graded int64
+	from, to       int
+	first, last    int64 // run_at
+	runNo, groupNo int32
 }
 
 const (
