@@ -35,6 +35,7 @@ type Batch struct {
 	consumed int64
 	side     *rowGroup // labels or prices
 	roll     *rollup
+	finished func() error // waits until the files of the Parts are whole
 	done     bool
 }
 
@@ -56,12 +57,13 @@ func (s *Store) Begin(ctx context.Context, src Source, plan Plan) (*Batch, error
 	src.Kind = src.kind()
 	b := &Batch{
 		s: s, src: src, plan: plan, now: time.Now().UTC().Truncate(time.Microsecond),
-		runs: map[RunKey]*Run{}, runIDs: map[RunKey]uint32{}, consumed: src.Size, roll: newRollup(),
+		runs: map[RunKey]*Run{}, runIDs: map[RunKey]uint32{}, consumed: src.Size,
 	}
 	var err error
 	if b.id, b.dir, b.lock, err = s.stage(b.now); err != nil {
 		return nil, fmt.Errorf("begin %s: %w", b.src.Path, err)
 	}
+	b.roll = newRollup(filepath.Join(b.dir, "groups"))
 	b.rejects = &rejectFile{path: filepath.Join(b.dir, "rejects.ndjson"), batch: b.id}
 	switch src.Kind {
 	case KindLabels:
@@ -237,6 +239,7 @@ func (b *Batch) end() error {
 		p.abandon()
 	}
 	b.rejects.abandon()
+	b.roll.close()
 	err := os.RemoveAll(b.dir)
 	b.lock.Close()
 	if err != nil {

@@ -33,7 +33,7 @@ type textColumn struct {
 	json  bool // values are JSON
 	plain bool // values are not looked up, each run has its own
 
-	index  map[string]int32
+	index  textIndex
 	values []string // dictionary; unused when plain
 
 	data []byte  // plain: all values, which may be no UTF-8 before mendAll
@@ -56,12 +56,12 @@ func (c *textColumn) add(row int32, s string) int {
 	if c.last != null && c.values[c.last] == s {
 		return 0
 	}
-	code, ok := c.index[s]
+	code, hash, ok := c.index.find(s, c.values)
 	if ok {
 		c.push(row, code)
 		return 8
 	}
-	code = c.insert(s)
+	code = c.insert(s, hash)
 	c.push(row, code)
 	if !c.keep && len(c.values) > dictGiveUp && len(c.values) > int(row)/2 {
 		c.giveUp()
@@ -71,20 +71,19 @@ func (c *textColumn) add(row int32, s string) int {
 
 // insert puts a value that the dictionary lacks into it. Text that is no UTF-8
 // is mended, because DuckDB refuses it.
-func (c *textColumn) insert(s string) int32 {
+func (c *textColumn) insert(s string, hash uint64) int32 {
 	s = strings.Clone(s)
-	good := c.mend(s)
-	if code, ok := c.index[good]; ok {
-		c.index[s] = code
-		return code
+	if good := c.mend(s); good != s {
+		var code int32
+		var ok bool
+		if code, hash, ok = c.index.find(good, c.values); ok {
+			return code
+		}
+		s = good
 	}
-	code := int32(len(c.values))
-	c.values = append(c.values, good)
-	c.index[good] = code
-	if good != s {
-		c.index[s] = code
-	}
-	return code
+	c.values = append(c.values, s)
+	c.index.add(hash, c.values)
+	return int32(len(c.values) - 1)
 }
 
 // mend makes a value one that DuckDB can read.
@@ -173,7 +172,7 @@ func (c *textColumn) giveUp() {
 		c.ends = append(c.ends, int32(len(c.data)))
 	}
 	c.plain, c.values, c.torn = true, nil, false
-	clear(c.index)
+	c.index.reset()
 }
 
 func (c *textColumn) push(row, code int32) {
@@ -200,10 +199,7 @@ func (c *textColumn) reset() {
 	c.last = null
 	c.spans = append(c.spans[:0], span{0, null})
 	c.values, c.data, c.ends, c.torn = c.values[:0], c.data[:0], c.ends[:0], false
-	if c.index == nil {
-		c.index = map[string]int32{}
-	}
-	clear(c.index)
+	c.index.reset()
 }
 
 // numColumn holds integers, times, booleans and floats as 64 bits each.

@@ -55,13 +55,23 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 	if err := b.src.settleHash(ctx); err != nil {
 		return Summary{}, err
 	}
-	r, files, err := b.finish(ctx)
-	if err != nil {
+	for _, p := range b.parts {
+		b.mergeRuns(p)
+	}
+	if err := eachPart(b.parts, (*Part).tallyHeld); err != nil {
 		return Summary{}, err
 	}
-	roll := b.rollUp()
-	defer func() { _, _ = roll.wait() }() // it writes into the staging folder
-	first, err := b.decideEarly(ctx)
+	roll, end := b.rollUp(), b.finishing(ctx)
+	defer func() { // they write into the staging folder
+		_, _ = roll.wait()
+		_, _, _ = end()
+	}()
+	b.finished = func() error { _, _, err := end(); return err }
+	first, early := b.decideEarly(ctx)
+	r, files, err := end()
+	if err == nil {
+		err = early
+	}
 	if err != nil {
 		return Summary{}, err
 	}
@@ -93,6 +103,16 @@ func (b *Batch) commit(ctx context.Context) (Summary, error) {
 	return b.summary(r, first, roll), nil
 }
 
+// finishing does finish in the background and returns what waits for it.
+func (b *Batch) finishing(ctx context.Context) func() (*Record, []staged, error) {
+	var r *Record
+	var files []staged
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() { r, files, err = b.finish(ctx) })
+	return func() (*Record, []staged, error) { wg.Wait(); return r, files, err }
+}
+
 // publish moves the files to their places and makes the record live. The
 // caller holds the commit lock.
 func (b *Batch) publish(r *Record, files []staged) error {
@@ -113,13 +133,13 @@ func (b *Batch) publish(r *Record, files []staged) error {
 }
 
 // rollingUp is the roll-up while it is sorted, staged and looked through in the
-// background: meanwhile duplicates are looked for.
+// background: meanwhile the last rows are written and duplicates are looked for.
 type rollingUp struct {
 	written, counted sync.WaitGroup
 	file             staged
 	err              error
+	facts            rollFacts
 	tasks            []TaskCount
-	notes            []string
 }
 
 // wait returns the staged roll-up, once it is there.
@@ -131,13 +151,17 @@ func (r *rollingUp) wait() (staged, error) {
 
 func (b *Batch) rollUp() *rollingUp {
 	r := &rollingUp{}
+	if b.src.Kind != KindTrials {
+		return r
+	}
 	r.written.Go(func() {
-		b.roll.sort()
-		if b.src.Kind != KindTrials || b.roll.over {
+		if len(b.roll.pieces) == 0 {
+			b.roll.sort()
+		} else if r.err = b.roll.spill(); r.err != nil {
 			return
 		}
-		r.counted.Go(func() { r.tasks, r.notes = b.roll.taskCounts(), b.roll.partlyNamed() })
-		r.file, r.err = b.writeRollup(nil)
+		r.counted.Go(func() { r.tasks = b.roll.taskCounts() })
+		r.file, r.err = b.writeRollup(nil, &r.facts)
 	})
 	return r
 }
@@ -168,21 +192,17 @@ func (b *Batch) complete(r *Record, d *decision, roll *rollingUp) ([]staged, err
 	if err != nil {
 		return nil, err
 	}
-	if b.roll.over {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("more than %d groups: the roll-up is left out and reports count single trials", rollupLimit))
-		return nil, nil
-	}
 	if len(twice) > 0 {
 		if err := os.Remove(f.from); err != nil {
 			return nil, fmt.Errorf("write the roll-up anew: %w", plain(err))
 		}
-		if f, err = b.writeRollup(twice); err != nil {
+		if f, err = b.writeRollup(twice, nil); err != nil {
 			return nil, err
 		}
 	}
 	r.TaskRuns = &f.File
-	unruled, ruled := b.roll.rules()
-	r.Unruled, r.Ruled = &unruled, ruled
+	unruled := roll.facts.unruled
+	r.Unruled, r.Ruled = &unruled, roll.facts.ruled
 	return []staged{f}, nil
 }
 
@@ -192,10 +212,7 @@ func (b *Batch) summary(r *Record, d *decision, roll *rollingUp) Summary {
 		Stored: r.Rows - r.Duplicates, Duplicates: r.Duplicates, Regraded: d.findings.regraded,
 		Rejects: r.Rejects, Read: r.Rows + r.Rejects, Runs: r.Runs, Notes: r.Warnings,
 	}
-	if b.roll.over || b.src.Kind != KindTrials {
-		return sum
-	}
 	sum.Tasks = roll.tasks
-	sum.Notes = append(slices.Clip(sum.Notes), roll.notes...)
+	sum.Notes = append(slices.Clip(sum.Notes), roll.facts.notes()...)
 	return sum
 }

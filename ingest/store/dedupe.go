@@ -209,6 +209,9 @@ func (b *Batch) conflict(ctx context.Context, found []identity, older []olderFil
 // findBoth finds the first failed and the first passed row of an identity, in
 // older files before the batch's own.
 func (b *Batch) findBoth(ctx context.Context, want identity, older []olderFile) (failed, passed *storedRow, err error) {
+	if err := b.finished(); err != nil {
+		return nil, nil, err
+	}
 	for _, p := range b.parts {
 		for _, o := range p.outlets {
 			older = append(slices.Clip(older), olderFile{path: o.staged})

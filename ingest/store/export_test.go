@@ -17,10 +17,10 @@ func SetMerging(small, merged int64) (restore func()) {
 
 // ExactSum adds floats as the roll-up does, in the given portions.
 func ExactSum(portions ...[]float64) float64 {
-	var total exactSum
-	var sums partials
+	var total floatSum
+	var sums odds
 	for _, p := range portions {
-		var s exactSum
+		var s floatSum
 		for _, x := range p {
 			s.add(x, &sums)
 		}

@@ -37,9 +37,8 @@ func (b *Batch) finish(ctx context.Context) (*Record, []staged, error) {
 		return nil, nil, err
 	}
 	var files []staged
-	for i, p := range b.parts {
+	for i := range b.parts {
 		files = append(files, done[i]...)
-		b.mergeRuns(p)
 	}
 	if b.side != nil {
 		f, err := b.finishSide()
@@ -84,24 +83,46 @@ func (b *Batch) nameFiles(r *Record, files []staged) {
 	}
 }
 
-// finishParts closes the Parts side by side, since each may still hold a whole
-// row group.
+// finishParts closes the Parts.
 func (b *Batch) finishParts(ctx context.Context) ([][]staged, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	files, errs := make([][]staged, len(b.parts)), make([]error, len(b.parts))
+	files := make([][]staged, len(b.parts))
+	err := eachPart(b.parts, func(p *Part) (err error) {
+		files[p.n], err = p.finish()
+		return err
+	})
+	return files, err
+}
+
+// eachPart calls f with the Parts side by side, since each may still hold a whole
+// row group.
+func eachPart(parts []*Part, f func(*Part) error) error {
+	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
-	for i, p := range b.parts {
-		wg.Go(func() { files[i], errs[i] = p.finish() })
+	for i, p := range parts {
+		wg.Go(func() { errs[i] = f(p) })
 	}
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return files, nil
+	return nil
+}
+
+// tallyHeld puts the rows that a Part still holds into the roll-up, which then
+// can be written beside them.
+func (p *Part) tallyHeld() error {
+	for _, o := range p.outlets {
+		if p.err == nil {
+			p.err = p.tally.add(o.group, p.b.roll)
+			o.tallied = true
+		}
+	}
+	return p.err
 }
 
 // prefix notes how far the source was read.

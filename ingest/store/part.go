@@ -50,6 +50,7 @@ type outlet struct {
 	runAtMin, runMax int64 // microseconds
 	suites           []string
 	rows             int64
+	tallied          bool // what group holds is in the roll-up
 }
 
 // partRun is what a Part saw of a run.
@@ -327,7 +328,11 @@ func (p *Part) largest() *outlet {
 
 // flush writes an outlet's rows as a row group.
 func (p *Part) flush(o *outlet) error {
-	p.tally.add(o.group, p.b.roll)
+	if !o.tallied {
+		if err := p.tally.add(o.group, p.b.roll); err != nil {
+			return err
+		}
+	}
 	if err := o.enc.write(o.group); err != nil {
 		return err
 	}

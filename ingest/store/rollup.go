@@ -3,7 +3,7 @@ package store
 import (
 	"cmp"
 	"encoding/binary"
-	"math/bits"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,13 +11,13 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// rollupLimit is how many groups a batch's roll-up may have; beyond it the
-// roll-up is left out, for it would hardly be smaller than the trials.
-var rollupLimit = 300_000
+// rollupLimit is how many groups of a batch's roll-up are held in memory, some 80
+// MB; beyond it they go to a file, sorted, and are merged when the batch is committed.
+var rollupLimit = 1 << 18
 
-// rollupTextLimit is how many bytes of different text its keys may hold, which
+// rollupTextLimit is how many bytes of different text their keys may hold, which
 // only ids of kilobytes reach.
-const rollupTextLimit = 64 << 20
+const rollupTextLimit = 32 << 20
 
 // The text columns of the roll-up's key, in the order of taskRunColumns.
 var rollupText = [...]int{
@@ -70,10 +70,10 @@ var taskRunColumns = func() []Column {
 	return append(cols, trialColumns[cBatch])
 }()
 
-// groupKey is the group of a tally. Text stands as a number: a code of its row
-// group plus one, later a place in rollup.texts; 0 is NULL. Neither it nor a
-// tally holds a pointer, so that hundreds of thousands of them cost the garbage
-// collector nothing.
+// groupKey is the key of a group but for its task: hundreds of tasks share one.
+// Text stands as a number: a code of its row group plus one, later a place in
+// rollup.texts; 0 is NULL. The task's place is 0. Neither it nor a tally holds a
+// pointer, so that hundreds of thousands of them cost the garbage collector nothing.
 type groupKey struct {
 	text [len(rollupText)]uint32
 	nums [len(rollupNums)]uint64
@@ -82,28 +82,29 @@ type groupKey struct {
 
 // tally is one row of the roll-up.
 type tally struct {
-	groupKey
-	runAt int64 // microseconds, the earliest
+	key   uint32 // place of its groupKey
+	task  uint32 // as the texts of a groupKey
+	runAt int64  // microseconds, the earliest
 
 	n, c, ungraded, cached, errors int64
 
-	floats [len(rollupFloats)]exactSum
+	floats [len(rollupFloats)]floatSum
 	ints   [len(rollupInts)]intSum
 }
 
-// merge adds o, whose sums overflow into from, while those of t do into to.
-func (t *tally) merge(o *tally, to, from *partials) {
-	t.runAt = min(t.runAt, o.runAt)
-	t.n += o.n
-	t.c += o.c
-	t.ungraded += o.ungraded
-	t.cached += o.cached
-	t.errors += o.errors
+// merge adds other, which is of the same group and whose odd sums are from.
+func (t *tally) merge(other *tally, o, from *odds) {
+	t.runAt = min(t.runAt, other.runAt)
+	t.n += other.n
+	t.c += other.c
+	t.ungraded += other.ungraded
+	t.cached += other.cached
+	t.errors += other.errors
 	for i := range t.floats {
-		t.floats[i].merge(&o.floats[i], to, from)
+		t.floats[i].merge(&other.floats[i], o, from)
 	}
 	for i := range t.ints {
-		t.ints[i].merge(&o.ints[i])
+		t.ints[i].merge(&other.ints[i])
 	}
 }
 
@@ -122,175 +123,218 @@ func (k *groupKey) hash() uint64 {
 	return xxh3.Hash(at)
 }
 
-func (k *groupKey) compare(o *groupKey) int {
-	if c := slices.Compare(k.text[:], o.text[:]); c != 0 {
-		return c
-	}
-	for i, v := range k.nums {
+// compareNums compares what of a key is no text, NULL last.
+func compareNums(a, b *[len(rollupNums)]uint64, hasA, hasB *[len(rollupNums)]bool) int {
+	for i, v := range a {
 		switch {
-		case k.has[i] != o.has[i]:
-			if k.has[i] {
-				return -1 // NULL last
+		case hasA[i] != hasB[i]:
+			if hasA[i] {
+				return -1
 			}
 			return 1
-		case v != o.nums[i]:
-			return cmp.Compare(v, o.nums[i])
+		case v != b[i]:
+			return cmp.Compare(v, b[i])
 		}
 	}
 	return 0
 }
 
-// rollup collects the tallies of a batch, from all its Parts. It gives up when
-// there are more than rollupLimit.
+// rollup collects the tallies of a batch, from all its Parts.
 type rollup struct {
 	mu    sync.Mutex
-	over  bool
 	texts []string
-	ids   map[string]uint32
+	index textIndex
 	bytes int // of texts
+	keys  []groupKey
 	slabs [][]tally
 	count int
-	table []rollupSlot
-	sums  partials
-	list  []*tally // by sort
+	odds  odds
+
+	keyTable   []uint32 // places among the keys plus one; 0: empty
+	tallyTable []rollupSlot
+	order      []uint32 // places among the tallies, by sort
+
+	path   string // of the file of pieces
+	out    *os.File
+	pieces []int64 // where each ends
+	buf    []byte
 }
 
 type rollupSlot struct {
-	hash uint32
-	at   uint32 // place among the tallies plus one; 0: empty
+	id uint64 // key and task
+	at uint32 // place among the tallies plus one; 0: empty
 }
 
 const slabTallies = 1024
 
-func newRollup() *rollup {
-	return &rollup{texts: []string{""}, ids: map[string]uint32{"": 0}, table: make([]rollupSlot, 256)}
+func newRollup(path string) *rollup {
+	r := &rollup{path: path}
+	r.reset()
+	return r
 }
 
-// id numbers a text.
+// reset forgets all groups.
+func (r *rollup) reset() {
+	r.texts, r.bytes = append(r.texts[:0], ""), 0
+	r.index.reset()
+	r.keys, r.count, r.odds = r.keys[:0], 0, nil
+	r.keyTable, r.tallyTable = sized(r.keyTable, max(len(r.keyTable), 64)), sized(r.tallyTable, max(len(r.tallyTable), 256))
+	clear(r.keyTable)
+	clear(r.tallyTable)
+}
+
+// id numbers a text, which it keeps.
 func (r *rollup) id(s string) uint32 {
-	id, ok := r.ids[s]
-	if !ok {
-		s = strings.Clone(s)
-		id = uint32(len(r.texts))
-		r.ids[s] = id
-		r.texts = append(r.texts, s)
-		r.bytes += len(s)
+	if s == "" {
+		return 0
 	}
-	return id
+	at, hash, ok := r.index.find(s, r.texts)
+	if ok {
+		return uint32(at)
+	}
+	r.texts = append(r.texts, s)
+	r.index.add(hash, r.texts)
+	r.bytes += len(s)
+	return uint32(len(r.texts) - 1)
 }
 
-func (r *rollup) at(i int) *tally { return &r.slabs[i/slabTallies][i%slabTallies] }
+func (r *rollup) at(i uint32) *tally { return &r.slabs[i/slabTallies][i%slabTallies] }
 
-// put merges a tally whose key is in numbers of r.texts.
-func (r *rollup) put(t *tally, from *partials) {
-	hash := t.hash()
-	mask := uint64(len(r.table) - 1)
-	i := hash & mask
-	for ; r.table[i].at > 0; i = (i + 1) & mask {
-		if r.table[i].hash != uint32(hash>>32) {
-			continue
-		}
-		if have := r.at(int(r.table[i].at) - 1); have.groupKey == t.groupKey {
-			have.merge(t, &r.sums, from)
-			return
+// keyID numbers a key whose texts are numbers of r.texts.
+func (r *rollup) keyID(k *groupKey) uint32 {
+	mask := uint64(len(r.keyTable) - 1)
+	i := k.hash() & mask
+	for ; r.keyTable[i] > 0; i = (i + 1) & mask {
+		if at := r.keyTable[i] - 1; r.keys[at] == *k {
+			return at
 		}
 	}
-	if r.count >= rollupLimit || r.bytes > rollupTextLimit {
-		r.giveUp()
+	r.keys = append(r.keys, *k)
+	r.keyTable[i] = uint32(len(r.keys))
+	if len(r.keys) > len(r.keyTable)/2 {
+		r.keyTable = make([]uint32, 4*len(r.keyTable))
+		mask = uint64(len(r.keyTable) - 1)
+		for n := range r.keys {
+			i := r.keys[n].hash() & mask
+			for r.keyTable[i] > 0 {
+				i = (i + 1) & mask
+			}
+			r.keyTable[i] = uint32(n + 1)
+		}
+	}
+	return uint32(len(r.keys) - 1)
+}
+
+// full says that no group more is to be held.
+func (r *rollup) full() bool { return r.count >= rollupLimit || r.bytes > rollupTextLimit }
+
+// slot finds the place of a group in the table.
+func (r *rollup) slot(id uint64) *rollupSlot {
+	mask := uint64(len(r.tallyTable) - 1)
+	for i := id * 0x9e3779b97f4a7c15 >> 20 & mask; ; i = (i + 1) & mask {
+		if s := &r.tallyTable[i]; s.at == 0 || s.id == id {
+			return s
+		}
+	}
+}
+
+// put merges a tally whose key and task are those of r.
+func (r *rollup) put(t *tally, from *odds) {
+	id := uint64(t.key)<<32 | uint64(t.task)
+	s := r.slot(id)
+	if s.at > 0 {
+		r.at(s.at-1).merge(t, &r.odds, from)
 		return
 	}
 	if r.count == len(r.slabs)*slabTallies {
 		r.slabs = append(r.slabs, make([]tally, slabTallies))
 	}
-	fresh := r.at(r.count)
+	fresh := r.at(uint32(r.count))
 	*fresh = *t
 	for i := range fresh.floats {
-		if s := &fresh.floats[i]; s.over > 0 {
-			*s = exactSum{}
-			s.merge(&t.floats[i], &r.sums, from)
+		if f := &fresh.floats[i]; f.over > 0 {
+			f.over = 0
+			f.odd(&r.odds).merge(&(*from)[t.floats[i].over-1])
 		}
 	}
 	r.count++
-	r.table[i] = rollupSlot{uint32(hash >> 32), uint32(r.count)}
-	if r.count > len(r.table)/2 {
-		r.grow()
-	}
-}
-
-func (r *rollup) grow() {
-	r.table = make([]rollupSlot, 4*len(r.table))
-	mask := uint64(len(r.table) - 1)
-	for n := range r.count {
-		hash := r.at(n).hash()
-		i := hash & mask
-		for r.table[i].at > 0 {
-			i = (i + 1) & mask
+	*s = rollupSlot{id, uint32(r.count)}
+	if r.count > len(r.tallyTable)/2 {
+		old := r.tallyTable
+		r.tallyTable = make([]rollupSlot, 4*len(old))
+		for _, s := range old {
+			if s.at > 0 {
+				*r.slot(s.id) = s
+			}
 		}
-		r.table[i] = rollupSlot{uint32(hash >> 32), uint32(n + 1)}
 	}
 }
 
-func (r *rollup) giveUp() {
-	r.over = true
-	r.texts, r.ids, r.slabs, r.table, r.sums, r.list = nil, nil, nil, nil, partials{}, nil
-}
-
-// sort puts the tallies into list, in the order of their keys; from then on a
-// text's number is its place in the order of texts.
+// sort puts the tallies into the order of their keys.
 func (r *rollup) sort() {
-	if r.over {
-		return
+	ids := make([]uint32, len(r.texts))
+	for i := range ids {
+		ids[i] = uint32(i)
 	}
-	order := make([]uint32, len(r.texts))
-	for i := range order {
-		order[i] = uint32(i)
+	slices.SortFunc(ids, func(a, b uint32) int { return strings.Compare(r.texts[a], r.texts[b]) })
+	rank := make([]uint32, len(ids))
+	for i, id := range ids {
+		rank[id] = uint32(i)
 	}
-	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(r.texts[a], r.texts[b]) })
-	rank, sorted := make([]uint32, len(order)), make([]string, len(order))
-	for i, id := range order {
-		rank[id], sorted[i] = uint32(i), r.texts[id]
+	run, rest := r.rankKeys(rank)
+	type place struct {
+		first  uint64
+		second uint32
+		at     uint32
 	}
-	r.texts, r.ids, r.table = sorted, nil, nil
-	width := bits.Len(uint(len(order)))
-	most := min(64/width, len(rollupText)/2) // texts that one number holds
-	keys := make([]sortKey, r.count)
-	for i := range keys {
-		t := r.at(i)
-		for c, id := range t.text {
-			t.text[c] = rank[id]
-		}
-		keys[i] = sortKey{t.digits(0, most, width), t.digits(most, most, width), t}
+	places := make([]place, r.count)
+	for i := range places {
+		t := r.at(uint32(i))
+		places[i] = place{uint64(run[t.key])<<32 | uint64(rank[t.task]), rest[t.key], uint32(i)}
 	}
-	slices.SortFunc(keys, func(a, b sortKey) int {
-		switch {
-		case a.first != b.first:
+	slices.SortFunc(places, func(a, b place) int {
+		if a.first != b.first {
 			return cmp.Compare(a.first, b.first)
-		case a.second != b.second:
-			return cmp.Compare(a.second, b.second)
 		}
-		return a.t.compare(&b.t.groupKey)
+		return cmp.Compare(a.second, b.second)
 	})
-	r.list = make([]*tally, r.count)
-	for i, k := range keys {
-		r.list[i] = k.t
+	r.order = sized(r.order, r.count)
+	for i, p := range places {
+		r.order[i] = p.at
 	}
 }
 
-// sortKey holds the foremost texts of a tally's key, so that sorting looks at the
-// tallies themselves only where these are equal.
-type sortKey struct {
-	first, second uint64
-	t             *tally
-}
-
-// digits makes one number of n texts of the key, each of so many bits.
-func (k *groupKey) digits(from, n, width int) (all uint64) {
-	for _, id := range k.text[from : from+n] {
-		all = all<<width | uint64(id)
+// rankKeys gives every key its place in the order of what stands before the task,
+// and its place in the order of all.
+func (r *rollup) rankKeys(rank []uint32) (run, rest []uint32) {
+	ids := make([]uint32, len(r.keys))
+	for i := range ids {
+		ids[i] = uint32(i)
 	}
-	return all
-}
-
-func (r *rollup) runOf(t *tally) RunKey {
-	return RunKey{r.texts[t.text[kSuite]], r.texts[t.text[kRunID]]}
+	compare := func(a, b *groupKey, texts int) int {
+		for i := range texts {
+			if c := cmp.Compare(rank[a.text[i]], rank[b.text[i]]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+	slices.SortFunc(ids, func(i, j uint32) int {
+		a, b := &r.keys[i], &r.keys[j]
+		if c := compare(a, b, len(rollupText)); c != 0 {
+			return c
+		}
+		return compareNums(&a.nums, &b.nums, &a.has, &b.has)
+	})
+	run, rest = make([]uint32, len(ids)), make([]uint32, len(ids))
+	for i, id := range ids {
+		rest[id] = uint32(i)
+		if i > 0 {
+			run[id] = run[ids[i-1]]
+			if compare(&r.keys[id], &r.keys[ids[i-1]], kTaskID) != 0 {
+				run[id]++
+			}
+		}
+	}
+	return run, rest
 }

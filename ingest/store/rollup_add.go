@@ -8,11 +8,14 @@ type tallier struct {
 	keys    []uint64 // by row: the key as one number
 	gid     []int32  // by row: its group
 	firsts  []int32  // by group: its first row
+	keyOf   []int32  // by row: its groupKey; empty where all have the first
+	shared  []groupKey
 	cached  []bool
 	table   []gidSlot
 	tallies []tally // by group
-	sums    partials
+	odds    odds
 	ids     [len(rollupText)][]uint32 // by code: its number in the roll-up, plus one
+	keyIDs  []uint32                  // by groupKey: its number in the roll-up, plus one
 }
 
 type gidSlot struct {
@@ -23,81 +26,125 @@ type gidSlot struct {
 // add tallies the rows of a row group and merges them into r. Rows are grouped
 // by the dictionary codes of the key columns that vary, taken as digits of one
 // number; text is touched once for each value.
-func (a *tallier) add(g *rowGroup, r *rollup) {
-	r.mu.Lock()
-	over := r.over
-	r.mu.Unlock()
-	if over || g.rows == 0 {
-		return
+func (a *tallier) add(g *rowGroup, r *rollup) error {
+	if g.rows == 0 {
+		return nil
 	}
 	a.group(g)
 	a.start(g)
 	a.count(g)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	a.forget(g)
+	for i := range a.tallies {
+		if r.full() {
+			if err := r.spill(); err != nil {
+				return err
+			}
+			a.forget(g)
+		}
+		t := &a.tallies[i]
+		t.key, t.task = a.keyID(t.key, g, r), a.textID(kTaskID, t.task, g, r)
+		r.put(t, &a.odds)
+	}
+	return nil
+}
+
+// forget forgets the numbers that the roll-up gave.
+func (a *tallier) forget(g *rowGroup) {
 	for i, c := range rollupText {
 		a.ids[i] = sized(a.ids[i], len(g.text[c].values)+1)
 		clear(a.ids[i])
 	}
-	for i := range a.tallies {
-		t := &a.tallies[i]
-		for k, code := range t.text {
-			if code == 0 {
-				continue
-			}
-			id := &a.ids[k][code]
-			if *id == 0 {
-				if r.over {
-					return
-				}
-				*id = r.id(g.text[rollupText[k]].values[code-1]) + 1
-			}
-			t.text[k] = *id - 1
-		}
-		if r.put(t, &a.sums); r.over {
-			return
-		}
-	}
+	a.keyIDs = sized(a.keyIDs, len(a.shared))
+	clear(a.keyIDs)
 }
 
-// group finds the group of every row and the first row of every group.
+// textID is the roll-up's number of a code plus one of text column k.
+func (a *tallier) textID(k int, code uint32, g *rowGroup, r *rollup) uint32 {
+	if code == 0 {
+		return 0
+	}
+	id := &a.ids[k][code]
+	if *id == 0 {
+		*id = r.id(g.text[rollupText[k]].values[code-1]) + 1
+	}
+	return *id - 1
+}
+
+// keyID is the roll-up's number of a shared key.
+func (a *tallier) keyID(key uint32, g *rowGroup, r *rollup) uint32 {
+	if a.keyIDs[key] == 0 {
+		k := a.shared[key]
+		for i, code := range k.text {
+			k.text[i] = a.textID(i, code, g, r)
+		}
+		a.keyIDs[key] = r.keyID(&k) + 1
+	}
+	return a.keyIDs[key] - 1
+}
+
+// group finds the groups: first those of rows that differ in their task at most,
+// then the tasks in them.
 func (a *tallier) group(g *rowGroup) {
 	rows := int(g.rows)
 	a.keys, a.gid = sized(a.keys, rows), sized(a.gid, rows)
 	clear(a.keys)
 	cards := uint64(1) // keys are below it
-	digit := func(spans []span, values int) {
-		if len(spans) == 1 {
-			return
+	for i, c := range rollupText {
+		if i != kTaskID {
+			cards = a.digit(cards, g.text[c].spans, len(g.text[c].values))
 		}
-		base := uint64(values) + 1
-		if cards > math.MaxUint64/base {
-			a.number()
-			for i, id := range a.gid {
-				a.keys[i] = uint64(id)
-			}
-			cards = uint64(len(a.firsts))
-		}
-		cards *= base
-		for i, s := range spans {
-			end := rows
-			if i+1 < len(spans) {
-				end = int(spans[i+1].start)
-			}
-			code := uint64(s.code + 1)
-			part := a.keys[s.start:end]
-			for j := range part {
-				part[j] = part[j]*base + code
-			}
-		}
-	}
-	for _, c := range rollupText {
-		digit(g.text[c].spans, len(g.text[c].values))
 	}
 	for _, c := range rollupNums {
-		digit(sameCodes(&g.nums[c]), len(g.nums[c].values))
+		cards = a.digit(cards, sameCodes(&g.nums[c]), len(g.nums[c].values))
 	}
 	a.number()
+	a.share(g)
+	a.keyOf = a.keyOf[:0]
+	if len(a.firsts) > 1 {
+		a.keyOf = append(a.keyOf, a.gid...)
+	}
+	task := g.text[cTaskID]
+	if len(task.spans) == 1 {
+		return
+	}
+	cards = a.renumber()
+	a.digit(cards, task.spans, len(task.values))
+	a.number()
+}
+
+// renumber makes the numbers of groups the keys and says below what they are.
+func (a *tallier) renumber() uint64 {
+	for i, id := range a.gid {
+		a.keys[i] = uint64(id)
+	}
+	return uint64(len(a.firsts))
+}
+
+// digit appends the codes of a column to the keys, which are below cards, and
+// says below what they are then.
+func (a *tallier) digit(cards uint64, spans []span, values int) uint64 {
+	if len(spans) == 1 {
+		return cards
+	}
+	base := uint64(values) + 1
+	if cards > math.MaxUint64/base {
+		a.number()
+		cards = a.renumber()
+	}
+	for i, s := range spans {
+		end := len(a.keys)
+		if i+1 < len(spans) {
+			end = int(spans[i+1].start)
+		}
+		code := uint64(s.code + 1)
+		part := a.keys[s.start:end]
+		for j := range part {
+			part[j] = part[j]*base + code
+		}
+	}
+	return cards * base
 }
 
 // number numbers the different keys in order of appearance.
@@ -169,23 +216,35 @@ func sameCodes(c *numColumn) []span {
 	return out
 }
 
-// start makes the tallies with their keys, as codes.
-func (a *tallier) start(g *rowGroup) {
-	a.sums.reset()
-	a.tallies = sized(a.tallies, len(a.firsts))
-	for i := range a.tallies {
-		a.tallies[i] = tally{runAt: math.MaxInt64}
-	}
+// share makes the keys of the groups as they are without tasks, in codes.
+func (a *tallier) share(g *rowGroup) {
+	a.shared = sized(a.shared, len(a.firsts))
+	clear(a.shared)
 	for k, c := range rollupText {
-		a.eachFirst(g.text[c].spans, func(i int, code int32) { a.tallies[i].text[k] = uint32(code + 1) })
+		if k != kTaskID {
+			a.eachFirst(g.text[c].spans, func(i int, code int32) { a.shared[i].text[k] = uint32(code + 1) })
+		}
 	}
 	for k, c := range rollupNums {
 		a.eachFirst(g.nums[c].spans, func(i int, code int32) {
 			if code != null {
-				a.tallies[i].nums[k], a.tallies[i].has[k] = g.nums[c].values[code], true
+				a.shared[i].nums[k], a.shared[i].has[k] = g.nums[c].values[code], true
 			}
 		})
 	}
+}
+
+// start makes the tallies with their keys and tasks, as codes.
+func (a *tallier) start(g *rowGroup) {
+	a.odds = a.odds[:0]
+	a.tallies = sized(a.tallies, len(a.firsts))
+	for i := range a.tallies {
+		a.tallies[i] = tally{runAt: math.MaxInt64}
+		if len(a.keyOf) > 0 {
+			a.tallies[i].key = uint32(a.keyOf[a.firsts[i]])
+		}
+	}
+	a.eachFirst(g.text[cTaskID].spans, func(i int, code int32) { a.tallies[i].task = uint32(code + 1) })
 }
 
 // eachFirst calls f with the code of the first row of every group.
@@ -252,7 +311,7 @@ func (a *tallier) sumFloats(col *numColumn, i int) {
 		}
 		for row := s.start; row < end; row++ {
 			if !a.cached[row] {
-				a.tallies[a.gid[row]].floats[i].add(v, &a.sums)
+				a.tallies[a.gid[row]].floats[i].add(v, &a.odds)
 			}
 		}
 	}

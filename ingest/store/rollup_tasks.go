@@ -7,56 +7,71 @@ import (
 	"slices"
 )
 
-// eachRun calls f with the tallies of one run after the other.
-func (r *rollup) eachRun(f func(run RunKey, tallies []*tally)) {
-	for list := r.list; len(list) > 0; {
-		first, n := list[0], 1
-		for n < len(list) && list[n].text[kSuite] == first.text[kSuite] && list[n].text[kRunID] == first.text[kRunID] {
+// taskCounts sums the tallies up per run and task; nil where they are more than
+// are held in memory.
+func (r *rollup) taskCounts() []TaskCount {
+	if len(r.pieces) > 0 {
+		return nil
+	}
+	out := make([]TaskCount, 0, len(r.order))
+	var byTask []uint32
+	for list := r.order; len(list) > 0; {
+		n := 1
+		for n < len(list) && r.sameRun(list[n], list[0]) {
 			n++
 		}
-		f(r.runOf(first), list[:n])
+		run := list[:n]
 		list = list[n:]
-	}
-}
-
-// taskCounts sums the tallies up per run and task.
-func (r *rollup) taskCounts() []TaskCount {
-	out := make([]TaskCount, 0, len(r.list))
-	var byTask []*tally
-	r.eachRun(func(run RunKey, tallies []*tally) {
-		less := func(a, b *tally) int { return cmp.Compare(a.text[kTaskID], b.text[kTaskID]) }
-		if !slices.IsSortedFunc(tallies, less) {
-			byTask = append(byTask[:0], tallies...)
-			slices.SortStableFunc(byTask, less)
-			tallies = byTask
+		less := func(a, b uint32) int {
+			x, y := r.at(a).task, r.at(b).task
+			if x == y {
+				return 0
+			}
+			return cmp.Compare(r.texts[x], r.texts[y])
 		}
-		for len(tallies) > 0 {
+		if !slices.IsSortedFunc(run, less) {
+			byTask = append(byTask[:0], run...)
+			slices.SortStableFunc(byTask, less)
+			run = byTask
+		}
+		for len(run) > 0 {
 			n := 1
-			for n < len(tallies) && tallies[n].text[kTaskID] == tallies[0].text[kTaskID] {
+			for n < len(run) && r.at(run[n]).task == r.at(run[0]).task {
 				n++
 			}
-			out = append(out, r.taskCount(run, tallies[:n]))
-			tallies = tallies[n:]
+			out = append(out, r.taskCount(run[:n]))
+			run = run[n:]
 		}
-	})
+	}
 	return out
+}
+
+func (r *rollup) sameRun(a, b uint32) bool {
+	i, j := r.at(a).key, r.at(b).key
+	return i == j || r.keys[i].text[kSuite] == r.keys[j].text[kSuite] && r.keys[i].text[kRunID] == r.keys[j].text[kRunID]
 }
 
 // taskCount sums the tallies of one task in one run up. A report groups by
 // model, agent and effort by default, so trials under two of them don't add up
 // to a larger k.
-func (r *rollup) taskCount(run RunKey, tallies []*tally) TaskCount {
-	out := TaskCount{RunKey: run, TaskID: r.texts[tallies[0].text[kTaskID]], Least: math.MaxInt64}
+func (r *rollup) taskCount(tallies []uint32) TaskCount {
+	first := r.at(tallies[0])
+	out := TaskCount{
+		RunKey: RunKey{r.texts[r.keys[first.key].text[kSuite]], r.texts[r.keys[first.key].text[kRunID]]},
+		TaskID: r.texts[first.task], Least: math.MaxInt64,
+	}
 	type plan struct {
 		config             [3]uint32
 		n, cached, planned int64
 	}
 	var backing [4]plan
 	plans := backing[:0]
-	for _, t := range tallies {
+	for _, place := range tallies {
+		t := r.at(place)
+		k := &r.keys[t.key]
 		out.Found += t.n
 		out.Ungraded += t.ungraded
-		config := [3]uint32{t.text[kModel], t.text[kAgent], t.text[kEffort]}
+		config := [3]uint32{k.text[kModel], k.text[kAgent], k.text[kEffort]}
 		i := slices.IndexFunc(plans, func(p plan) bool { return p.config == config })
 		if i < 0 {
 			i = len(plans)
@@ -64,8 +79,8 @@ func (r *rollup) taskCount(run RunKey, tallies []*tally) TaskCount {
 		}
 		p := &plans[i]
 		p.n, p.cached = p.n+t.n, p.cached+t.cached
-		if t.has[kPlanned] {
-			p.planned = max(p.planned, int64(t.nums[kPlanned]))
+		if k.has[kPlanned] {
+			p.planned = max(p.planned, int64(k.nums[kPlanned]))
 		}
 	}
 	for _, p := range plans {
@@ -76,48 +91,74 @@ func (r *rollup) taskCount(run RunKey, tallies []*tally) TaskCount {
 	return out
 }
 
-// rules counts the tallies of ungraded trials that were judged by no rule, and says
-// whether others were: readers of task_runs put such tallies together.
-func (r *rollup) rules() (unruled int64, ruled bool) {
-	for _, t := range r.list {
-		switch {
-		case t.text[kPassRule] != 0:
-			ruled = true
-		case t.ungraded > 0 && t.ungraded == t.n:
-			unruled++
-		}
-	}
-	return unruled, ruled
+// rollFacts are what a batch tells of its groups, which see shows it one after the
+// other in the order of their keys.
+type rollFacts struct {
+	// unruled counts the tallies of ungraded trials that were judged by no rule, and
+	// ruled says whether others were: readers of task_runs put such tallies together.
+	unruled int64
+	ruled   bool
+
+	partly [len(partlyColumns)]partlyNamed
+	suite  string // of the run that is being seen
+	run    string
 }
 
-// partlyNamed says of which runs some trials lack the model, agent or effort
-// that the others have: reports by it show them apart.
-func (r *rollup) partlyNamed() (notes []string) {
-	for _, c := range []struct {
-		name string
-		at   int
-	}{{"model", kModel}, {"agent", kAgent}, {"effort", kEffort}} {
-		var trials int64
-		example := ""
-		r.eachRun(func(_ RunKey, tallies []*tally) {
-			without, named := int64(0), uint32(0)
-			for _, t := range tallies {
-				if id := t.text[c.at]; id == 0 {
-					without += t.n
-				} else {
-					named = id
-				}
+// partlyNamed says of how many trials of runs the model, agent or effort is not
+// known though others of their run have one: reports by it show them apart.
+type partlyNamed struct {
+	trials  int64
+	example string
+
+	without int64  // of the run
+	named   string // of the run
+}
+
+var partlyColumns = [...]struct {
+	name string
+	at   int
+}{{"model", kModel}, {"agent", kAgent}, {"effort", kEffort}}
+
+func (f *rollFacts) see(k *rollKey, t *tally) {
+	switch {
+	case k.text[kPassRule] != "":
+		f.ruled = true
+	case t.ungraded > 0 && t.ungraded == t.n:
+		f.unruled++
+	}
+	if k.text[kRunID] != f.run || k.text[kSuite] != f.suite {
+		f.endRun()
+		f.suite, f.run = k.text[kSuite], k.text[kRunID]
+	}
+	for i, c := range partlyColumns {
+		if s := k.text[c.at]; s == "" {
+			f.partly[i].without += t.n
+		} else {
+			f.partly[i].named = s
+		}
+	}
+}
+
+func (f *rollFacts) endRun() {
+	for i := range f.partly {
+		p := &f.partly[i]
+		if p.without > 0 && p.named != "" {
+			p.trials += p.without
+			if p.example == "" {
+				p.example = p.named
 			}
-			if without > 0 && named > 0 {
-				trials += without
-				if example == "" {
-					example = r.texts[named]
-				}
-			}
-		})
-		if trials > 0 {
+		}
+		p.without, p.named = 0, ""
+	}
+}
+
+// notes are sentences about all that was seen.
+func (f *rollFacts) notes() (notes []string) {
+	f.endRun()
+	for i, p := range f.partly {
+		if c := partlyColumns[i].name; p.trials > 0 {
 			notes = append(notes, fmt.Sprintf("%d trials have no %s though others of their run do (%s): reports by %s count them apart; --set %s=… puts it right",
-				trials, c.name, example, c.name, c.name))
+				p.trials, c, p.example, c, c))
 		}
 	}
 	return notes

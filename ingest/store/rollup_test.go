@@ -50,12 +50,14 @@ func randomTrials(r *rand.Rand, n int) []store.Trial {
 }
 
 // TestRollup compares the roll-up with a GROUP BY over the trials, and one made
-// by one Part with one made by several.
+// by one Part in memory with others made by several or merged from pieces.
 func TestRollup(t *testing.T) {
 	rows := randomTrials(rand.New(rand.NewPCG(3, 4)), 20_000)
 	db := duck(t)
 	var prints []string
-	for _, parts := range []int{1, 3} {
+	for _, c := range []struct{ parts, held int }{{1, 1 << 18}, {3, 1 << 18}, {1, 1000}, {3, 170}} {
+		parts := c.parts
+		defer store.SetLimits(1_200_000, c.held)()
 		s := open(t)
 		writeParts(t, s, "/roll", rows, parts)
 		sn, err := s.Snapshot(ctx)
@@ -81,26 +83,53 @@ func TestRollup(t *testing.T) {
 		}
 		prints = append(prints, strings.Join(strs(t, db, "SELECT to_json(x)::VARCHAR FROM (SELECT * EXCLUDE (batch) FROM "+roll+") x"), "\n"))
 	}
-	if prints[0] != prints[1] {
-		t.Error("the roll-up depends on the number of Parts")
+	for _, p := range prints[1:] {
+		if prints[0] != p {
+			t.Error("the roll-up depends on the number of Parts or pieces")
+		}
 	}
 }
 
-func TestRollupIsLeftOutWhenLarge(t *testing.T) {
-	defer store.SetLimits(1000, 10)()
-	s := open(t)
-	rows := make([]store.Trial, 30)
+// TestRollupInPieces: what does not fit into memory has the same roll-up, to the
+// last bit of numbers of any size, and a batch says the same of itself.
+func TestRollupInPieces(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	rows := randomTrials(r, 8000)
 	for i := range rows {
-		rows[i] = store.Trial{RunID: "r", TaskID: itoa(i)}
+		odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, 5e-324, 1e-40, 0x1p36, -0x1p35, math.Copysign(0, -1), 1e12}
+		rows[i].CostUSD = store.Some(r.NormFloat64())
+		if i%7 == 0 {
+			rows[i].CostUSD.V = odd[r.IntN(len(odd))]
+		}
+		rows[i].TaskID = fmt.Sprint("t", r.IntN(400))
+		if i%100 == 0 {
+			rows[i].TaskID = strings.Repeat("x", 1000+i)
+		}
 	}
-	sum := writeParts(t, s, "/wide", rows, 2)
-	sn, err := s.Snapshot(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sn.Close()
-	if len(sn.TaskRuns()) != 0 || sn.Trials()[0].RolledUp || sum.Tasks != nil || len(sum.Notes) != 1 {
-		t.Errorf("%d roll-ups, %+v", len(sn.TaskRuns()), sum)
+	db := duck(t)
+	var first string
+	for _, held := range []int{1 << 18, 900, 33} {
+		restore := store.SetLimits(1_200_000, held)
+		s := open(t)
+		sum := writeParts(t, s, "/wide", rows, 2)
+		restore()
+		sn, err := s.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sn.Close()
+		if len(sn.TaskRuns()) != 1 || !sn.Trials()[0].RolledUp || (sum.Tasks != nil) != (held == 1<<18) {
+			t.Fatalf("%d held: %d roll-ups, %d tasks", held, len(sn.TaskRuns()), len(sum.Tasks))
+		}
+		rec := sn.Batches()[0]
+		got := strings.Join(append(strs(t, db, "SELECT to_json(x)::VARCHAR FROM (SELECT * EXCLUDE (batch) FROM read_parquet("+fileList(sn.TaskRuns())+")) x"),
+			fmt.Sprint(*rec.Unruled, rec.Ruled, sum.Notes)), "\n")
+		if first == "" {
+			first = got
+		}
+		if got != first {
+			t.Errorf("%d held: the roll-up differs", held)
+		}
 	}
 }
 
