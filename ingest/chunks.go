@@ -81,6 +81,9 @@ type cutter struct {
 // next fills k; more is false behind the end of the text.
 func (c *cutter) next(k *chunk) (more bool, err error) {
 	if size := c.room(); cap(k.buf) < size {
+		if size > chunkBytes {
+			size += chunkBytes / 16 // so that it holds the next begun line, too
+		}
 		k.buf = make([]byte, size)
 	}
 	b := append(k.buf[:0], c.rest...)

@@ -13,10 +13,11 @@ import (
 
 // The pipeline of one source:
 //
-//	reader ──chunks──> worker: decode, finish ──in order──> sequence ──> encode into the worker's own Part
+//	reader ──chunks──> worker: decode, finish ──in order──> sequence ──> encode into a worker's own Part
 //
 // Any worker takes the next chunk; only the step between is taken in the order
-// of the source, and encoding runs beside the others' decoding.
+// of the source. A worker whose chunk is too early leaves it to whoever has the one
+// before, and goes on.
 
 // maxPending is how many trials a worker holds before it hands them on; a few
 // bytes of a log can stand for very many.
@@ -48,6 +49,9 @@ type pipeline struct {
 	mu      sync.Mutex
 	turn    int // chunk whose turn it is
 	turned  *sync.Cond
+	early   map[int]*chunk // decoded before their turn, by place in the source
+	turning bool           // a worker sequences chunks
+	ready   []*chunk       // sequenced, to be encoded
 	err     error
 	cancel  context.CancelFunc
 	rejects int64
@@ -62,7 +66,8 @@ func (p *pipeline) run(ctx context.Context) error {
 	ctx, p.cancel = context.WithCancel(ctx)
 	defer p.cancel()
 	p.turned = sync.NewCond(&p.mu)
-	p.free = make(chan *chunk, 2*p.jobs+2)
+	p.early = map[int]*chunk{}
+	p.free = make(chan *chunk, 6*p.jobs+2) // all that can be under way
 	p.work = make(chan *chunk, p.jobs)
 	p.large = make(chan struct{}, 1)
 	var wg sync.WaitGroup
@@ -212,6 +217,7 @@ type worker struct {
 	decode chunkReader // nil where the reader yields trials
 	finish *finisher
 	encode func([]store.Trial) error
+	usual  int // how many trials a chunk has at most
 }
 
 func (p *pipeline) newWorker() (*worker, error) {
@@ -235,66 +241,61 @@ func (w *worker) loop() {
 		if !p.failed() {
 			p.fail(p.guard(func() error { return w.chunk(c) }))
 		}
-		p.pass(c.seq)
-		p.release(c)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.add(&w.finish.count)
 }
 
-// chunk takes one chunk to its end. A chunk that stands for very many trials
-// goes in several pieces, all within its turn.
+// chunk decodes a chunk and then encodes what is ready. A chunk that stands for
+// very many trials goes in several pieces, all within its turn.
 func (w *worker) chunk(c *chunk) error {
-	for more := true; more; {
-		more = false
-		if w.decode != nil {
-			more = w.decode.chunk(c)
-		}
-		for i := range c.trials {
-			w.finish.finish(&c.trials[i])
-		}
-		if !w.p.await(c.seq) {
+	p := w.p
+	for w.decoded(c) {
+		if !p.await(c.seq) {
 			return nil
 		}
-		if err := w.p.seq.sequence(c.trials); err != nil {
+		if err := p.sequence(c); err != nil {
 			return err
 		}
-		w.p.keepPreview(c.trials)
-		if err := w.p.takeRejects(c.rejects); err != nil {
+		if err := w.encoded(c); err != nil {
 			return err
 		}
-		c.rejects = c.rejects[:0]
-		if !more {
-			w.p.pass(c.seq)
-		}
-		if err := w.encode(c.trials); err != nil {
+		c.trials, c.rejects = c.trials[:0], c.rejects[:0]
+	}
+	if err := p.hand(c); err != nil {
+		return err
+	}
+	for c := p.next(); c != nil; c = p.next() {
+		if err := w.encoded(c); err != nil {
 			return err
 		}
-		w.p.rows.Add(int64(len(c.trials)))
-		c.trials = c.trials[:0]
+		p.release(c)
 	}
 	return nil
 }
 
-// await blocks until it is the chunk's turn; false if the source has failed.
-func (p *pipeline) await(seq int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.turn != seq && p.err == nil {
-		p.turned.Wait()
+// decoded fills a chunk's trials; more says that there are others.
+func (w *worker) decoded(c *chunk) (more bool) {
+	if w.decode != nil {
+		if cap(c.trials) == 0 {
+			c.trials = make([]store.Trial, 0, w.usual)
+		}
+		more = w.decode.chunk(c)
+		w.usual = max(w.usual, len(c.trials)+len(c.trials)/16)
 	}
-	return p.err == nil
+	for i := range c.trials {
+		w.finish.finish(&c.trials[i])
+	}
+	return more
 }
 
-// pass ends the chunk's turn, once.
-func (p *pipeline) pass(seq int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.turn == seq {
-		p.turn++
-		p.turned.Broadcast()
+func (w *worker) encoded(c *chunk) error {
+	if err := w.encode(c.trials); err != nil {
+		return err
 	}
+	w.p.rows.Add(int64(len(c.trials)))
+	return nil
 }
 
 func (p *pipeline) takeRejects(rejects []*SyntaxError) error {
