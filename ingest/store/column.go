@@ -103,8 +103,11 @@ func (c *textColumn) addPlain(row int32, s string) int {
 	} else if !utf8.RuneStart(s[0]) {
 		c.torn = true
 	}
+	if len(c.data)+len(s) > cap(c.data) {
+		c.data = slices.Grow(c.data, max(len(c.data), len(s))) // in few steps
+	}
 	c.data = append(c.data, s...)
-	c.ends = append(c.ends, int32(len(c.data)))
+	c.ends = append(grown(c.ends), int32(len(c.data)))
 	c.push(row, int32(len(c.ends)-1))
 	return 12 + len(s)
 }

@@ -145,8 +145,8 @@ type idTable struct {
 	spill spill
 }
 
-// maxGroups is how many groups an idTable holds, some 25 MB.
-const maxGroups = 1 << 18
+// maxGroups is how many groups an idTable holds, some 13 MB.
+const maxGroups = 1 << 17
 
 // note counts a row.
 func (t *idTable) note(id identity, run uint32, verdict int) error {
@@ -235,7 +235,7 @@ func (t *idTable) each(f func(*idGroup)) error {
 }
 
 // spillAt is how many bytes of entries stay in memory.
-const spillAt = 16 << 20
+const spillAt = 4 << 20
 
 // spill is a list of entries of one size that goes to a file when it grows long.
 type spill struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// rollupLimit is how many groups of a batch's roll-up are held in memory, some 80
+// rollupLimit is how many groups of a batch's roll-up are held in memory, some 40
 // MB; beyond it they go to a file, sorted, and are merged when the batch is committed.
-var rollupLimit = 1 << 18
+var rollupLimit = 1 << 17
 
 // rollupTextLimit is how many bytes of different text their keys may hold, which
 // only ids of kilobytes reach.
