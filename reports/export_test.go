@@ -29,3 +29,10 @@ func OnQueries(f func()) {
 	defer func() { smallRoad = true }()
 	f()
 }
+
+// Untrimmed runs f with every part of the reports' statements.
+func Untrimmed(f func()) {
+	trimming = false
+	defer func() { trimming = true }()
+	f()
+}

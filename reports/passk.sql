@@ -38,6 +38,7 @@ cell AS (
 	SELECT t.*, v.* EXCLUDE (n, c, c_high) FROM selected_kinds AS t JOIN fixed_point AS v ON v.n = t.n AND v.c = t.c AND v.c_high = t.c_high
 	WHERE t.in_every_run AND t.n > 0
 ),
+-- unless ungraded: other AS (SELECT NULL::INTEGER AS group_no, NULL::INTEGER AS k, NULL::DOUBLE AS other, NULL::BIGINT AS other_tasks WHERE false),
 -- What the other policy would give, over the tasks that it keeps.
 other_cell AS (
 	SELECT t.group_no, t.suite, t.kind, t.weight, t.tasks, t.runs, t.c, k, CASE WHEN $policy::VARCHAR = 'exclude' THEN t.graded + t.ungraded ELSE t.graded END AS n
@@ -58,12 +59,15 @@ other AS (
 	FROM (SELECT group_no, k, list_sort(list({'kind': kind, 'hat': hat, 'weight': weight, 'tasks': tasks})) AS others,
 		sum(tasks) FILTER (hat IS NOT NULL)::BIGINT AS other_tasks FROM other_task GROUP BY group_no, k)
 ),
+-- end
+-- unless several_runs:
 -- Lists are sorted once they are made: an aggregate that sorts holds a buffer for every
 -- group, which does not spill.
 over_runs AS (
 	SELECT group_no, kind, list({'n': n, 'c': c, 'runs': runs}) AS cells_of FROM selected_kinds
 	WHERE in_every_run AND n > 0 AND EXISTS (SELECT 1 FROM selected_groups WHERE runs > 1) GROUP BY group_no, kind
 ),
+-- end
 -- A task over the runs of its group: the mean of its runs' estimates, and no
 -- estimate unless every run has the trials for it.
 figured AS (
@@ -76,9 +80,11 @@ figured AS (
 	FROM cell GROUP BY group_no, k, kind
 ),
 task AS MATERIALIZED (
+-- unless several_runs: SELECT f.*, NULL::DOUBLE AS across FROM figured AS f
 	SELECT f.*, CASE WHEN cells = 1 OR n_min < k THEN NULL WHEN k = 1 THEN rate
 		ELSE across_run([x.c FOR x IN cells_of], [x.n FOR x IN cells_of], k, [x.runs FOR x IN cells_of]) END AS across
 	FROM figured AS f LEFT JOIN over_runs AS o ON o.group_no = f.group_no AND o.kind = f.kind
+-- end
 ),
 grouped AS MATERIALIZED (
 	SELECT group_no, k, max(runs) AS runs, max(cells) AS cells, sum(tasks)::BIGINT AS tasks, min(n_min) AS n_min, max(n_max) AS n_max,
@@ -99,11 +105,14 @@ alike AS (
 lists AS (
 	SELECT group_no, k, list_sort(list({'kind': kind, 'n': n, 'c': c, 'high': c_high, 'w': weight, 'times': times})) AS alike_of FROM alike GROUP BY group_no, k
 ),
+-- unless bootstrap:
 spelt AS (
 	SELECT group_no, k, flatten([list_resize([a.c], a.times, a.c) FOR a IN alike_of]) AS cs, flatten([list_resize([a.n], a.times, a.n) FOR a IN alike_of]) AS ns,
 		flatten([list_resize([a.w], a.times, a.w) FOR a IN alike_of]) AS ws, flatten([list_resize([a.kind], a.times, a.kind) FOR a IN alike_of]) AS keys
 	FROM lists WHERE $interval::VARCHAR = 'bootstrap'
 ),
+-- end
+-- unless several_runs: run_figures AS (SELECT NULL::INTEGER AS group_no, NULL::INTEGER AS k, NULL::STRUCT(lower DOUBLE, upper DOUBLE, se DOUBLE) AS within, NULL::STRUCT(lower DOUBLE, upper DOUBLE, se DOUBLE) AS high_within, NULL::STRUCT(p DOUBLE) AS effect WHERE false),
 run_cell AS MATERIALIZED (
 	SELECT s.*, ks.k FROM selected_run_kinds AS s CROSS JOIN ks JOIN grouped AS g ON g.group_no = s.group_no AND g.k = ks.k
 	WHERE s.least >= ks.k AND g.cells > 1 AND g.one_suite
@@ -120,6 +129,7 @@ run_figures AS (
 	FROM run_lists AS r JOIN grouped AS g ON g.group_no = r.group_no AND g.k = r.k
 	JOIN (SELECT group_no, k, [x.passes FOR x IN list_sort(list({'unnamed': run_id IS NULL, 'run': run_id, 'passes': passes}))] AS passes FROM run_passes GROUP BY group_no, k) AS p ON p.group_no = r.group_no AND p.k = r.k
 ),
+-- end
 sums AS (
 	SELECT group_no, sum(n * tasks)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing,
 		sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n)::DOUBLE, 0) AS cost_per_trial
@@ -139,15 +149,24 @@ estimated AS (
 		mean_se(at_ks, weights, 0.95, times).mean AS pass_at_k, mean_se(high_ks, weights, 0.95, times).mean AS high,
 		pass_ci(hat_ks, weights, NULL, $conf::DOUBLE, times) AS population, mean_se(hat_ks, NULL, 0.95, times).mean AS pass_hat_k_equal,
 		fixed_suite_ci(l.cs, l.ns, l.ws, l.k, $conf::DOUBLE, cell_times) AS fixed,
+-- unless bounds: NULL::DOUBLE AS high_upper, NULL::DOUBLE AS high_fixed_upper,
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_ks, weights, NULL, $conf::DOUBLE, times).upper END AS high_upper,
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, l.ns, l.ws, l.k, $conf::DOUBLE, cell_times).upper END AS high_fixed_upper,
+-- end
+-- unless several_runs: NULL::DOUBLE AS across,
 		CASE WHEN cells > 1 AND one_suite THEN mean_se(acrosses, weights, 0.95, times).mean END AS across,
+-- end
 		r.within, r.high_within, r.effect,
+-- unless bootstrap: NULL::STRUCT(lower DOUBLE, upper DOUBLE, se DOUBLE, bias DOUBLE) AS boot, NULL::STRUCT(lower DOUBLE, upper DOUBLE, se DOUBLE, bias DOUBLE) AS fixed_boot
 		CASE WHEN len(b.cs) = 0 THEN NULL
 			WHEN cells > 1 THEN bootstrap_suite(b.cs, b.ns, b.ws, b.keys, l.k, 'clusters', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT)
 			ELSE bootstrap_suite(b.cs, b.ns, b.ws, NULL, l.k, 'tasks', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS boot,
 		CASE WHEN len(b.cs) > 0 THEN bootstrap_suite(b.cs, b.ns, b.ws, NULL, l.k, 'trials', $resamples::BIGINT, $conf::DOUBLE, $seed::BIGINT) END AS fixed_boot
-	FROM listed AS l LEFT JOIN run_figures AS r ON r.group_no = l.group_no AND r.k = l.k LEFT JOIN spelt AS b ON b.group_no = l.group_no AND b.k = l.k
+-- end
+	FROM listed AS l LEFT JOIN run_figures AS r ON r.group_no = l.group_no AND r.k = l.k
+-- unless bootstrap:
+	LEFT JOIN spelt AS b ON b.group_no = l.group_no AND b.k = l.k
+-- end
 )
 SELECT unnest(e.grp), e.group_no, e.k, runs, tasks, n_min, n_max, not_estimable, trials, ungraded, missing,
 	mean, pass_at_k, population.mean AS pass_hat_k, pass_at_k - population.mean AS gap,

@@ -249,6 +249,8 @@ func (r *runner) holds(cond string) bool {
 		return r.sel.req.Interval == "bootstrap"
 	case "several_runs":
 		return r.sel.pooled
+	case "ungraded":
+		return r.sel.ungraded > 0
 	case "weighted":
 		return r.sel.weights != nil
 	}
@@ -272,6 +274,7 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		}) {
 			continue
 		}
+		st = r.trimmed(r.rep, st)
 		params, err := r.params(r.rep, st)
 		if err != nil {
 			return err
