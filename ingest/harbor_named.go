@@ -34,6 +34,9 @@ func (r *harborReader) maps() error {
 				r.named(key, byValue, func(n *harborNamed) { n.rewards = append(n.rewards, harborReward{"reward", numberText(name)}) })
 				return true
 			}
+			if neverStored(normalName(name)) {
+				return true // not a reward: what is below it are no names
+			}
 			byValue.eachMember(func(value string, names Value) bool {
 				r.named(key, names, func(n *harborNamed) { n.rewards = append(n.rewards, harborReward{name, numberText(value)}) })
 				return true

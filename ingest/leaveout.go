@@ -48,7 +48,9 @@ func withoutSecrets(raw []byte) []byte {
 		from, at = end, end-1
 	}
 	out = append(out, raw[from:]...)
-	text, _ := withoutCredentials(string(out))
+	first := bytes.TrimSpace(raw)
+	text, _ := withoutNamed(string(out), len(first) > 0 && (first[0] == '{' || first[0] == '['))
+	text, _ = withoutCredentials(text)
 	text, _ = withoutTokens(text)
 	return []byte(text)
 }
@@ -65,15 +67,21 @@ func underSecret(path string) bool {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// secretBefore reports whether a text ends with the quoted key of a secret. It does
-// not ask where strings begin, so that it finds the key in a piece of a document.
+// secretBefore reports whether a text ends with the quoted key of a secret.
 func secretBefore(text []byte) (q quote, ok bool) {
+	q, name, ok := keyBefore(text)
+	return q, ok && (neverStored(normalName(name)) || secretPart.MatchString(name))
+}
+
+// keyBefore is the quoted key that a text ends with. It does not ask where strings
+// begin, so that it finds the key in a piece of a document.
+func keyBefore(text []byte) (q quote, name string, ok bool) {
 	end := len(text)
 	for end > 0 && isBlank(text[end-1]) {
 		end--
 	}
 	if end == 0 || text[end-1] != '"' && text[end-1] != '\'' {
-		return q, false
+		return q, "", false
 	}
 	end--
 	q.mark = text[end]
@@ -81,16 +89,16 @@ func secretBefore(text []byte) (q quote, ok bool) {
 	key := text[max(0, end-q.slashes-keyLimit) : end-q.slashes]
 	begin := bytes.LastIndexByte(key, q.mark)
 	if begin < 0 {
-		return q, false
+		return q, "", false
 	}
 	key = key[begin+1:]
-	name := string(key)
+	name = string(key)
 	if q.slashes == 0 && bytes.IndexByte(key, '\\') >= 0 {
 		if err := json.Unmarshal([]byte(`"`+name+`"`), &name); err != nil {
 			name = string(key)
 		}
 	}
-	return q, neverStored(normalName(name)) || secretPart.MatchString(name)
+	return q, name, true
 }
 
 // slashesBefore counts the backslashes right before a place.

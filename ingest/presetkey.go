@@ -24,7 +24,7 @@ func keyText(v Value) string {
 	}
 	switch {
 	case v.Kind >= Object:
-		text = string(canonical(nil, v, 0))
+		text, _ = withoutNamed(string(canonical(nil, v, 0)), true)
 	case text == "":
 		text = string(v.Text)
 	}

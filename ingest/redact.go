@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"bytes"
+	"encoding/base64"
 	"strings"
 
 	"passhat/ingest/store"
@@ -8,6 +10,9 @@ import (
 
 // redacted stands where a token stood.
 const redacted = "[redacted]"
+
+// minNamed is the shortest text that can hold a secret behind its name: pwd=xyz.
+const minNamed = 7
 
 // minToken is the shortest token that is looked for, in bytes; the search steps
 // by it.
@@ -21,20 +26,15 @@ var tokenByte = func() (t [256]bool) {
 	return t
 }()
 
-// redact takes out of free text what has the shape of a well-known secret: keys
-// of model providers, of code hosts and clouds, bearer tokens, private keys.
-// What identifies a trial (suite, run, task, uid, variant) stays as it is.
+// redact takes out of free text what is named like a secret and what has the shape of
+// a well-known one: keys of model providers, of code hosts and clouds, bearer tokens,
+// private keys. What identifies a trial (suite, run, task, uid, variant) stays as it is.
 func (f *finisher) redact(t *store.Trial) {
-	for _, s := range [...]*string{&t.ErrorMessage, &t.Extra, &t.Config, &t.Scores, &t.Trace, &t.Agent} {
-		if len(*s) < minToken {
-			continue
-		}
-		text, n := withoutCredentials(*s)
-		text, m := withoutTokens(text)
-		if n+m > 0 {
-			*s = text
-			f.count.redacted += int64(n + m)
-		}
+	for _, s := range [...]*string{&t.ErrorMessage, &t.Trace, &t.Agent} {
+		f.redactText(s, false)
+	}
+	for _, s := range [...]*string{&t.Extra, &t.Config, &t.Scores} {
+		f.redactText(s, true)
 	}
 	// A model may be named by its address.
 	if text, n := withoutCredentials(t.Model); n > 0 {
@@ -43,10 +43,25 @@ func (f *finisher) redact(t *store.Trial) {
 	}
 }
 
+func (f *finisher) redactText(s *string, isJSON bool) {
+	if len(*s) < minNamed {
+		return
+	}
+	text, named := withoutNamed(*s, isJSON)
+	text, inAddress := withoutCredentials(text)
+	text, tokens := withoutTokens(text)
+	if n := named + inAddress + tokens; n > 0 {
+		*s = text
+		f.count.redacted += int64(n)
+	}
+}
+
 // withoutTokens replaces tokens in s, which may be JSON, and counts them. A
 // token is a run of at least minToken of its bytes: so the last byte of each
 // possible place is looked at first, and most text is passed over.
 func withoutTokens(s string) (out string, n int) {
+	s, n = privateKeys(s)
+	keys := n
 	var b strings.Builder
 	kept := 0
 	cut := func(from, to int) {
@@ -72,14 +87,11 @@ func withoutTokens(s string) (out string, n int) {
 		if to > from && from >= kept {
 			cut(from, to)
 			end = max(end, to)
-		} else if from, to := privateKey(s, i, end); to > from && from >= kept {
-			cut(from, to)
-			end = max(end, to)
 		}
 		i = end
 	}
-	if n == 0 {
-		return s, 0
+	if n == keys {
+		return s, n
 	}
 	b.WriteString(s[kept:])
 	return b.String(), n
@@ -94,7 +106,11 @@ func tokenIn(s string, i, end int) (from, to int) {
 		return from, end
 	}
 	switch {
-	case behindWord(s, from, "bearer"), behindWord(s, from, "basic") && strings.Contains(strings.ToLower(s[max(0, from-24):from]), "authorization"):
+	case behindWord(s, from, "basic"):
+		if to = credentialEnd(s, end); isUserPassword(s[from:to]) || hasDigit(s[from:to]) && strings.Contains(strings.ToLower(s[max(0, from-24):from]), "authorization") {
+			return from, to
+		}
+	case behindWord(s, from, "bearer"):
 		if to = credentialEnd(s, end); hasDigit(s[from:to]) {
 			return from, to
 		}
@@ -106,6 +122,20 @@ func tokenIn(s string, i, end int) (from, to int) {
 		return from, credentialEnd(s, end)
 	}
 	return 0, 0
+}
+
+// isUserPassword reports whether s is base64 of user:password.
+func isUserPassword(s string) bool {
+	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+	if err != nil {
+		return false
+	}
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return bytes.IndexByte(b, ':') > 0
 }
 
 // afterEscape is where the run begins if the letters before it belong to an
@@ -134,22 +164,68 @@ func credentialEnd(s string, end int) int {
 	return end
 }
 
-// privateKey finds the block around the run if that is base64 in one.
-func privateKey(s string, i, end int) (from, to int) {
+// privateKeys replaces private keys in PEM, whole or cut, on lines or on one, and
+// counts them.
+func privateKeys(s string) (out string, n int) {
 	const mark = "PRIVATE KEY-----"
-	if end-i < 40 {
-		return 0, 0
+	var b strings.Builder
+	kept := 0
+	for at := 0; ; {
+		i := strings.Index(s[at:], mark)
+		if i < 0 {
+			break
+		}
+		from := strings.LastIndex(s[at:at+i], "-----BEGIN")
+		body := at + i + len(mark)
+		to := pemEnd(s, body)
+		if end := strings.Index(s[body:to], "-----END"); end >= 0 {
+			to = body + end + len("-----END")
+			if tail := strings.Index(s[to:min(len(s), to+40)], mark); tail >= 0 {
+				to += tail + len(mark)
+			}
+		}
+		if from < 0 || !base64Line(s[body:to]) {
+			at = body
+			continue
+		}
+		b.WriteString(s[kept : at+from])
+		b.WriteString(redacted)
+		kept, at = to, to
+		n++
 	}
-	at := strings.LastIndex(s[:i], mark)
-	if at < 0 || strings.Contains(s[at+len(mark):i], "-----END") {
-		return 0, 0
+	if n == 0 {
+		return s, 0
 	}
-	from = max(strings.LastIndex(s[:at], "-----BEGIN"), 0)
-	to = end
-	if stop := strings.Index(s[end:], mark); stop >= 0 {
-		to = end + stop + len(mark)
+	b.WriteString(s[kept:])
+	return b.String(), n
+}
+
+// pemEnd is where text that can stand in PEM ends, which may be text in JSON.
+func pemEnd(s string, at int) int {
+	for ; at < len(s); at++ {
+		switch {
+		case tokenByte[s[at]], strings.IndexByte("+/=:,. \t\r\n", s[at]) >= 0:
+		case s[at] == '\\' && at+1 < len(s) && strings.IndexByte("nr/", s[at+1]) >= 0:
+		default:
+			return at
+		}
 	}
-	return from, to
+	return at
+}
+
+// base64Line reports whether 24 characters of base64 stand together.
+func base64Line(s string) bool {
+	run := 0
+	for i := range len(s) {
+		if c := s[i]; c == '+' || c == '/' || c == '=' || c != '-' && tokenByte[c] {
+			if run++; run == 24 {
+				return true
+			}
+		} else {
+			run = 0
+		}
+	}
+	return false
 }
 
 // tokenShape is how a kind of token looks: its beginning, and how long what

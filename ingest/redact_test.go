@@ -28,6 +28,9 @@ func TestTokensAreRedacted(t *testing.T) {
 		{"SG." + b32[:22] + "." + b32 + "9, SG.short", "[redacted], SG.short"},
 		{"xai-" + b32 + b32, "[redacted]"},
 		{"a -----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIB", 8) + "\n" + strings.Repeat("Ab3dEf7h", 8) + "\n-----END RSA PRIVATE KEY----- z", "a [redacted] z"},
+		{"-----BEGIN PRIVATE KEY-----MIIEvQIBADANBgkq+hkiG9w0/BAQEFAASC/x+y/z+1 cut", "[redacted]"},
+		{`{"k":"-----BEGIN EC PRIVATE KEY-----\nMIIEvQIBADANBgkq+hkiG9w0\/BAQ\n-----END EC PRIVATE KEY-----\n","b":1}`, `{"k":"[redacted]\n","b":1}`},
+		{"sent Basic dXNlcjpwYXNzd29yZA== to it", "sent Basic [redacted] to it"},
 		{`{"note":"line\nsk-` + b32 + `","a":"\u00e9ghp_` + b32 + `"}`, `{"note":"line\n[redacted]","a":"\u00e9[redacted]"}`},
 	} {
 		got, n := withoutTokens(tt.text)
@@ -55,15 +58,74 @@ func TestAddressesAreRedacted(t *testing.T) {
 	}
 }
 
+func TestNamedSecretsAreRedacted(t *testing.T) {
+	const hide = redacted
+	for _, tt := range []struct{ text, want string }{
+		// in text
+		{"login: password=hunter2, user=bob", "login: password=[redacted], user=bob"},
+		{"export DB_PASSWORD=x9; run", "export DB_PASSWORD=[redacted]; run"},
+		{"password: hunter2", "password: [redacted]"},
+		{"bad\npassword: swordfish\nnext", "bad\npassword: [redacted]\nnext"},
+		{"X-Auth-Token: abc", "X-Auth-Token: [redacted]"},
+		{"Authorization: Token abc/def", "Authorization: Token [redacted]"},
+		{"Cookie: sid=1; theme=dark\nHost: h", "Cookie: [redacted]\nHost: h"},
+		{"API key: zz81 was refused", "API key: [redacted] was refused"},
+		{"DefaultEndpointsProtocol=https;AccountName=n;AccountKey=ab+c/d==;EndpointSuffix=s", "DefaultEndpointsProtocol=https;AccountName=n;AccountKey=[redacted];EndpointSuffix=s"},
+		{"Client(api_key='abc', timeout=3)", "Client(api_key='[redacted]', timeout=3)"},
+		{`secret_key = "abc"`, `secret_key = "[redacted]"`},
+		{"tool --api-key abc --n 3", "tool --api-key [redacted] --n 3"},
+		{"tool --api-key=abc --n 3", "tool --api-key=[redacted] --n 3"},
+		{"curl -s -u bob:pa:ss https://h", "curl -s -u bob:[redacted] https://h"},
+		{"curl -H 'X-Api-Key: abc' h", "curl -H 'X-Api-Key: [redacted]' h"},
+		{"{'headers': {'A': 'b'}, 'n': 1}", "{'headers': '[redacted]', 'n': 1}"},
+		{`args ["--token","ab12ab12ab12ab12"]`, `args ["--token","[redacted]"]`},
+		{"[('X-Api-Key', 'abc-12')]", "[('X-Api-Key', '[redacted]')]"},
+		{`sent {"api_key": "abc", "n": 1} and`, `sent {"api_key": "[redacted]", "n": 1} and`},
+		{`{"name": "X-Api-Key", "value": "abc"}`, `{"name": "X-Api-Key", "value": "[redacted]"}`},
+		{`cut {"api_key": "abc`, `cut {"api_key": "[redacted]"`},
+		// JSON
+		{`{"h":[{"name":"X-Api-Key","value":"abc"}]}`, `{"h":[{"name":"X-Api-Key","value":"[redacted]"}]}`},
+		{`{"h":[{"value":"abc","type":"s","Name":"DB_PASSWORD"},{"value":"v","name":"n"}]}`, `{"h":[{"value":"[redacted]","type":"s","Name":"DB_PASSWORD"},{"value":"v","name":"n"}]}`},
+		{`{"key":"secret","value":{"a":"b"},"n":1}`, `{"key":"secret","value":"[redacted]","n":1}`},
+		{`{"argv":["tool","--api-key","abc","-v"]}`, `{"argv":["tool","--api-key","[redacted]","-v"]}`},
+		{`{"env":["HOME=/h","DB_PASSWORD=a\\b","A=b"]}`, `{"env":["HOME=/h","DB_PASSWORD=[redacted]","A=b"]}`},
+		{`{"body":"{\"api_key\":\"abc\",\"n\":1}"}`, `{"body":"{\"api_key\":\"[redacted]\",\"n\":1}"}`},
+		{`{"body":"{\"name\":\"api_key\",\"value\":\"abc\"}"}`, `{"body":"{\"name\":\"api_key\",\"value\":\"[redacted]\"}"}`},
+		{`{"body":"{'api_key': 'abc","n":"'x'"}`, `{"body":"{'api_key': '[redacted]'","n":"'x'"}`},
+		{`{"log":"a\npassword=abc\nb"}`, `{"log":"a\npassword=[redacted]\nb"}`},
+		{`{"cmd":"f(api_key=\"a b\")"}`, `{"cmd":"f(api_key=\"[redacted]\")"}`},
+		{`{"h":[["X-Api-Key","abc-12"]]}`, `{"h":[["X-Api-Key","[redacted]"]]}`},
+	} {
+		got, n := withoutNamed(tt.text, json.Valid([]byte(tt.text)))
+		if got != tt.want || n != strings.Count(tt.want, hide) {
+			t.Errorf("%q\n gives %q (%d)\n  want %q", tt.text, got, n, tt.want)
+		}
+		if again, n := withoutNamed(got, json.Valid([]byte(got))); n != 0 {
+			t.Errorf("%q again gives %q", got, again)
+		}
+	}
+}
+
 func TestPlainTextIsNotRedacted(t *testing.T) {
 	for _, text := range []string{
 		"", "sk-learn", "sk-learn__scikit-learn-10297-of-many", "scikit-learn__scikit-learn-10297", "task-sk-0123456789-0123456789",
 		"6f1e0a52-7a0c-4e6e-9b1d-0123456789ab", "d41d8cd98f00b204e9800998ecf8427e", "hf_model_of_a_very_long_name_that_goes_on_and_on", "ghp_short",
 		"Bearer authentication-is-required here", "the bearer of good-news-everyone arrived", "gpt-4o-2024-05-13-preview-of-something-1", "AKIA_is_no_key_of_anything",
-		"ASIA-PACIFIC-REGION-2026", "AIzaBella", "claude-sonnet-4-5-20250929", "sk-SK-locale-of-slovakia", "eyJust-a-word-that-begins-so", "-----BEGIN PUBLIC KEY-----",
+		"Basic principles of something", "a Basic AbstractFactoryBeanProvider", "-----BEGIN PRIVATE KEY----- is how it begins", "ASIA-PACIFIC-REGION-2026", "AIzaBella", "claude-sonnet-4-5-20250929", "sk-SK-locale-of-slovakia", "eyJust-a-word-that-begins-so", "-----BEGIN PUBLIC KEY-----",
 		"instance_ansible__ansible-0ea40e09d1b35bcb69ff4d9cecf3d0defa4b36e8", "samples/1_epoch_1.json/0123456789abcdef0123456789abcdef",
 	} {
 		if got, n := withoutTokens(text); got != text || n != 0 {
+			t.Errorf("%q gives %q", text, got)
+		}
+	}
+	for _, text := range []string{
+		"password=", "password: must have 8 characters", "password: incorrect", "unexpected token: 'foo'", "login() got an unexpected keyword argument 'password'",
+		"if token == \"abc\"", "token = tokens[0]", "self.token = token", "password = getpass()", "api_key=os.environ['K']", "api_key=None", "api_key=$KEY", "max_tokens=500", "n_token=12",
+		"secret: the answer", "authorization: required", "Authorization: Bearer required", "headers: 3", "tool --auth basic", "--token --next",
+		`{"name":"max_tokens","value":500}`, `{"name":"password","value":0.5}`, `{"name":"accuracy","value":"abc"}`, `{"required":["token","password"]}`,
+		`{"text":"{\"api_key\":null,\"token\":12}"}`, `{"text":"key: value"}`, `{"text":"{'headers': {}}"}`, `{"key":"k","value":"v"}`, `{"value":"v","name":{"password":1}}`,
+	} {
+		if got, n := withoutNamed(text, json.Valid([]byte(text))); got != text || n != 0 {
 			t.Errorf("%q gives %q", text, got)
 		}
 	}
@@ -75,7 +137,13 @@ func FuzzTokens(f *testing.F) {
 	f.Add(`{"a":"https://u:p\u0040x@h/?sig=\"1&key=\n2"}`)
 	f.Add("-----BEGIN PRIVATE KEY-----" + strings.Repeat("A", 50))
 	f.Add(`"Authorization: Basic \"eyJ0123456789abcdef.eyJ01234567"`)
+	f.Add(`{"h":[{"value":"a\\","name":"api_key"}],"b":"{\"api_key\": [\"x\"}, '","c":"pwd=\\","d":["--password","y\\"]}`)
+	f.Add(`{"b":"{'headers': {\"a\": 'x","c":"(\"token\", 'u"}`)
 	f.Fuzz(func(t *testing.T, s string) {
+		isJSON := json.Valid([]byte(s))
+		if out, _ := withoutNamed(s, isJSON); isJSON && !json.Valid([]byte(out)) {
+			t.Fatalf("JSON %q became %q", s, out)
+		}
 		if out, _ := withoutCredentials(s); json.Valid([]byte(s)) && !json.Valid([]byte(out)) {
 			t.Fatalf("JSON %q became %q", s, out)
 		}
@@ -102,7 +170,7 @@ func TestRedactionOfRealLogs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads all of the shared data")
 	}
-	var bytes, found int
+	var bytes, found, named int
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -120,6 +188,11 @@ func TestRedactionOfRealLogs(t *testing.T) {
 		text := string(b)
 		for at := 0; at < len(text); at += 1 << 20 {
 			piece := text[at:min(len(text), at+1<<20)]
+			if out, n := withoutNamed(piece, false); n > 0 {
+				named += n
+				i := strings.Index(out, redacted)
+				t.Logf("%s: %d named, the first: %q", path, n, piece[max(0, i-60):min(len(piece), i+60)])
+			}
 			if out, n := withoutTokens(piece); n > 0 {
 				found += n
 				i := strings.Index(out, redacted)
@@ -131,5 +204,5 @@ func TestRedactionOfRealLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d bytes, %d tokens", bytes, found)
+	t.Logf("%d bytes, %d tokens, %d named", bytes, found, named)
 }

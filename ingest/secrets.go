@@ -45,9 +45,44 @@ func isSecret(norm string) bool {
 			return true
 		}
 	}
-	// hf_token, github_token; not max_tokens, which counts.
-	return strings.HasSuffix(norm, "token") && !strings.HasSuffix(norm, "pertoken") && !strings.HasSuffix(norm, "firsttoken")
+	// hf_token, github_token; not max_tokens, which counts, nor costPerInputToken.
+	return strings.HasSuffix(norm, "token") && !strings.HasSuffix(norm, "firsttoken") && !strings.Contains(norm, "per")
 }
+
+// tailSet knows the last two letters of some keys in the form of normalName, as bits:
+// by the letter before the last, one for each last. Most keys have others, which
+// costs little to see.
+type tailSet [26]uint32
+
+func (t *tailSet) add(word string) { t[word[len(word)-2]-'a'] |= 1 << (word[len(word)-1] - 'a') }
+
+// mayHold reports whether a key in any form can be one of the set.
+func (t *tailSet) mayHold(key []byte) bool {
+	n := len(key)
+	if n < 3 {
+		return false
+	}
+	before, last := key[n-2]|0x20-'a', key[n-1]|0x20-'a'
+	if last >= 26 || before >= 26 {
+		return last < 26 // a sign between: api_ke_y
+	}
+	return t[before]>>last&1 != 0
+}
+
+// secretTail is of the keys of neverStored.
+var secretTail = func() (t tailSet) {
+	t.add("token")
+	for word := range secretWords {
+		t.add(word)
+	}
+	for word := range samplingOnly {
+		t.add(word)
+	}
+	for _, word := range secretEnds {
+		t.add(word)
+	}
+	return t
+}()
 
 // appendNormal appends a name in lower case without '_', '-', ' ' and '.', so
 // that task_id, taskId and "Task ID" are one name.

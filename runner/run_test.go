@@ -345,7 +345,7 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-		cmd.Env = append(os.Environ(), variable+"="+dir)
+		cmd.Env = append(os.Environ(), variable+"="+dir, "TMPDIR="+t.TempDir()) // what it leaves goes with the test
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -280,7 +280,7 @@ func TestExportKilled(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 6 {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestExportKilled$")
-		cmd.Env = append(os.Environ(), variable+"="+dir)
+		cmd.Env = append(os.Environ(), variable+"="+dir, "TMPDIR="+t.TempDir()) // what it leaves goes with the test
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

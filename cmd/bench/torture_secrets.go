@@ -21,6 +21,11 @@ var secretMembers = []string{
 	`"headers":{"x":"PLANTED-5","y":["PLANTED-6"]}`, `"password":"PLANTED-7"`, `"client_secret":"PLANTED-8"`, `"access_token":"PLANTED-9"`,
 	`"llm_args":{"api_base":"http://PLANTED-10","temperature":0.1}`, `"x-api-key":"PLANTED-11"`, `"cookie":"PLANTED-12"`, `"private_key":"PLANTED-13"`,
 	`"hf_token":"PLANTED-14"`, `"credentials":{"user":"PLANTED-15"}`, `"extra_headers":{"z":"PLANTED-16"}`, `"aws_secret_access_key":"PLANTED-17"`,
+	`"sent":[{"name":"X-Api-Key","value":"PLANTED-19"}]`, `"variables":[{"value":"PLANTED-20","kind":"s","key":"DB_PASSWORD"}]`,
+	// Deep, where no harness has a list of names.
+	`"called":{"by":{"argv":["tool","--api-key","PLANTED-21"]}}`, `"started":{"with":{"environment":["HOME=/h","DB_PASSWORD=PLANTED-22"]}}`, `"said":{"of":{"pairs":[["X-Api-Key","PLANTED-23"]]}}`,
+	`"body":"{\"api_key\":\"PLANTED-24\",\"headers\":{\"a\":\"PLANTED-25\"}}"`, `"repr":"{'llm_args': {'k': 'PLANTED-26'}, 'n': 1}"`,
+	`"call":"curl -u bob:PLANTED-27 -H 'X-Api-Key: PLANTED-28' https://h?token=PLANTED-29"`,
 }
 
 // secretTexts are shapes of tokens that turn up in free text.
@@ -28,6 +33,8 @@ var secretTexts = []string{
 	"Authorization: Bearer PLANTEDaaaabbbbccccddddeeee0123456789", "sk-PLANTEDabcdefghijklmnopqrstuvwxyz0123456789", "sk-proj-PLANTED_abcdefghijklmnopqrstuvwxyz-0123456789abcd",
 	"sk-ant-api03-PLANTEDabcdefghijklmnopqrstuvwxyz0123456789", "ghp_PLANTEDabcdefghijklmnopqrstuvwxyz0123", "github_pat_PLANTEDabcdefghijklmnopqrstuvwxyz0123456789",
 	"AKIAPLANTEDABCDEF012", "xoxb-123456789012-PLANTEDabcdefghijkl", "hf_PLANTEDabcdefghijklmnopqrstuvwxyz", "glpat-PLANTEDabcdefghijklm", "AIzaPLANTEDabcdefghijklmnopqrstuvwxyz01",
+	"password=PLANTED30", "DB_PASSWORD: PLANTED31", "X-Auth-Token: PLANTED32", "--api-key PLANTED33", "AccountKey=PLANTED34+/==;", "postgres://bob:PLANTED35@h/db",
+	"-----BEGIN PRIVATE KEY-----PLANTED+abcdefghi/jklmnopqrstuvwxyz0123456789",
 }
 
 // wordKeys find the beginning of free text in a JSON log.
