@@ -31,7 +31,7 @@ func shiftClock(t *testing.T, s *store.Store, days int) {
 	if string(changed) == string(text) {
 		t.Fatal("the record has no time")
 	}
-	if err := os.WriteFile(path, changed, 0o666); err != nil {
+	if err := os.WriteFile(path, store.Reseal(changed), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(path, at, at); err != nil {

@@ -61,6 +61,9 @@ type Record struct {
 	// and the files that several of them share.
 	Standing []*Record    `json:"standing,omitempty"`
 	Shared   []SharedFile `json:"shared,omitempty"`
+
+	// Checksum is of the record's own text, at the end of its file only; see seal.
+	Checksum string `json:"checksum,omitempty"`
 }
 
 // File is one file of the store.

@@ -160,6 +160,9 @@ func (s *Store) record(name string) (*Record, error) {
 		return nil, fmt.Errorf("read %s/%s: %w", dirRecords, name, plain(err))
 	}
 	r, err = decodeRecord(text)
+	if broken := unsealed(text, r); broken != nil && !errors.Is(err, ErrNewer) {
+		err = broken
+	}
 	if err == nil && recordName(r.Number, r.Batch) != name {
 		err = fmt.Errorf("it is the record %s", recordName(r.Number, r.Batch))
 	}
@@ -170,6 +173,7 @@ func (s *Store) record(name string) (*Record, error) {
 		}
 		return nil, err
 	}
+	r.Checksum = "" // of this file, which a compaction does not repeat
 	s.mu.Lock()
 	s.records[name] = r
 	s.mu.Unlock()
@@ -309,7 +313,7 @@ func (s *Store) writeRecord(r *Record) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := f.Write(append(text, '\n')); err != nil {
+	if _, err := f.Write(seal(text)); err != nil {
 		f.f.Close()
 		return false, fmt.Errorf("write %s: %w", tmp, plain(err))
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -153,6 +154,57 @@ func TestForeignRecords(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "store.Record") {
 			t.Errorf("%d: %v", i, err)
 		}
+	}
+}
+
+// A record that somebody edited is found, wherever it was edited, and set aside.
+func TestEditedRecords(t *testing.T) {
+	edits := map[string]func(string) string{
+		"source":       func(s string) string { return strings.Replace(s, "/logs/a", "/logs/b", 1) },
+		"rows of runs": func(s string) string { return strings.Replace(s, `"run_id": "r"`, `"run_id": "q"`, 1) },
+		"time":         func(s string) string { return strings.Replace(s, `"ingested_at": "2`, `"ingested_at": "1`, 1) },
+		"a blank":      func(s string) string { return strings.Replace(s, `"kind": `, `"kind":  `, 1) },
+		"checksum":     func(s string) string { return s[:len(s)-6] + "~" + s[len(s)-5:] },
+		"written anew": func(s string) string {
+			var v map[string]any
+			if err := json.Unmarshal([]byte(s), &v); err != nil {
+				t.Fatal(err)
+			}
+			out, _ := json.Marshal(v)
+			return string(out)
+		},
+		"more behind it": func(s string) string { return s + "\n" },
+	}
+	for name, edit := range edits {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			text{path: "/logs/a", content: lines("r a 0 p")}.ingest(t, s)
+			path := one(t, s, "batches/*.json")
+			old, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edited := edit(string(old))
+			if edited == string(old) {
+				t.Fatal("nothing was edited")
+			}
+			if err := os.WriteFile(path, []byte(edited), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			s = reopened(t, s)
+			if _, err := s.Snapshot(ctx); err == nil || !strings.Contains(err.Error(), "edited or damaged") || !strings.Contains(err.Error(), "verify") {
+				t.Errorf("it is believed: %v", err)
+			}
+			if rep, err := s.Verify(ctx); err != nil || len(rep.Problems) != 1 {
+				t.Errorf("%+v, %v", rep, err)
+			}
+			if _, err := s.Repair(ctx, "test"); err != nil {
+				t.Fatal(err)
+			}
+			if rep, err := s.Verify(ctx); err != nil || len(rep.Problems) > 0 {
+				t.Errorf("after the repair: %+v, %v", rep, err)
+			}
+		})
 	}
 }
 
