@@ -34,10 +34,11 @@ func Ingest(ctx context.Context, st *store.Store, sources []string, opt Options)
 		return sum, err
 	}
 	opt.beside = &folderNames{}
-	found, err := Expand(sources)
+	found, links, err := expand(sources)
 	if err != nil {
 		return sum, err
 	}
+	sum.PassedOver = links
 	found, cleanup := expandArchives(ctx, found, &opt)
 	defer cleanup()
 	if found, err = claimFolders(found, &opt); err != nil {

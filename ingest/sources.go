@@ -51,25 +51,32 @@ func (f Found) Named() bool { return f.Root == "" }
 // itself, a folder for all files in it and below, sorted by path, a glob
 // (with `**` for any depth) for its matches, "-" for standard input. Hidden
 // files and folders, and folders that are a passhat store, are left out of
-// folders and globs. Symbolic links are followed, but nothing is visited
-// twice, so that a loop ends. A file that several arguments lead to comes
-// once, at its first place.
+// folders and globs. Symbolic links below a folder are followed within it only,
+// as others may have put them there; nothing is visited twice, so that a loop
+// ends. A file that several arguments lead to comes once, at its first place.
 //
 // A path that does not exist, a glob without a match, a folder without a file
 // and a second "-" are errors that name the argument.
 func Expand(args []string) ([]Found, error) {
+	found, _, err := expand(args)
+	return found, err
+}
+
+// expand also returns the links that lead out of a folder.
+func expand(args []string) (found []Found, links []PassedOver, err error) {
 	e := expander{seen: map[string]bool{}}
 	for _, arg := range args {
 		if err := e.add(arg); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return e.out, nil
+	return e.out, e.links, nil
 }
 
 type expander struct {
-	out  []Found
-	seen map[string]bool // real paths taken
+	out   []Found
+	links []PassedOver
+	seen  map[string]bool // real paths taken
 }
 
 func (e *expander) add(arg string) error {
@@ -101,14 +108,7 @@ func (e *expander) add(arg string) error {
 
 // take keeps f unless the same file was taken before.
 func (e *expander) take(f Found) {
-	real, err := filepath.EvalSymlinks(f.Path)
-	if err == nil {
-		if abs, err := filepath.Abs(real); err == nil {
-			real = abs
-		}
-	} else {
-		real = f.Path
-	}
+	real := realPath(f.Path)
 	if e.seen[real] {
 		return
 	}
@@ -117,14 +117,19 @@ func (e *expander) take(f Found) {
 }
 
 func (e *expander) addFolder(dir string) error {
-	found, err := walkFolder(dir)
+	w, err := walkFolder(dir)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
-		return fmt.Errorf("%s: the folder holds no files to read (hidden ones are left out)", dir)
+	if len(w.found) == 0 {
+		what := "hidden ones are left out"
+		if len(w.away) > 0 {
+			what += "; " + w.away[0].Source + " is " + w.away[0].Reason
+		}
+		return fmt.Errorf("%s: the folder holds no files to read (%s)", dir, what)
 	}
-	for _, f := range found {
+	e.links = append(e.links, w.away...)
+	for _, f := range w.found {
 		e.take(f)
 	}
 	return nil
@@ -170,108 +175,6 @@ func plainPathError(err error) error {
 		return pe.Err
 	}
 	return err
-}
-
-// folderWalk collects regular files. Links to folders are put off until the
-// real folders are done, so that a file is reported under its real path
-// whenever that lies in the walk, whatever the links are called.
-type folderWalk struct {
-	root    string
-	found   []Found
-	visited map[string]bool // real paths of folders
-	links   []string
-}
-
-// maxWalkFiles bounds a walk: a folder argument with more files than this is
-// a mistake, such as the root of a disk.
-const maxWalkFiles = 5_000_000
-
-func walkFolder(root string) ([]Found, error) {
-	w := folderWalk{root: root, visited: map[string]bool{}}
-	if err := w.dir(root); err != nil {
-		return nil, err
-	}
-	for len(w.links) > 0 {
-		link := w.links[0]
-		w.links = w.links[1:]
-		if err := w.dir(link); err != nil {
-			return nil, err
-		}
-	}
-	sortFound(w.found)
-	return w.found, nil
-}
-
-func sortFound(found []Found) {
-	slices.SortFunc(found, func(a, b Found) int { return strings.Compare(a.Path, b.Path) })
-}
-
-func (w *folderWalk) dir(dir string) error {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil // a link that leads nowhere
-	}
-	if abs, err := filepath.Abs(real); err == nil {
-		real = abs
-	}
-	if w.visited[real] {
-		return nil
-	}
-	w.visited[real] = true
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("%s: listing the folder: %w", dir, plainPathError(err))
-	}
-	if isStore(entries) {
-		return nil
-	}
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".") {
-			continue
-		}
-		if err := w.entry(filepath.Join(dir, entry.Name()), entry); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *folderWalk) entry(path string, entry fs.DirEntry) error {
-	switch {
-	case entry.IsDir():
-		return w.dir(path)
-	case entry.Type()&fs.ModeSymlink != 0:
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil
-		}
-		if info.IsDir() {
-			w.links = append(w.links, path)
-		} else if info.Mode().IsRegular() {
-			w.found = append(w.found, Found{Path: path, Root: w.root, Size: info.Size()})
-		}
-	case entry.Type().IsRegular():
-		info, err := entry.Info()
-		if err != nil {
-			return nil // gone since the listing
-		}
-		w.found = append(w.found, Found{Path: path, Root: w.root, Size: info.Size()})
-	}
-	if len(w.found) > maxWalkFiles {
-		return fmt.Errorf("%s: the folder holds more than %d files: name a smaller one", w.root, maxWalkFiles)
-	}
-	return nil
-}
-
-// isStore tells whether a listing is that of a passhat store, whose own
-// Parquet files must not be read as logs when `.` is ingested.
-func isStore(entries []fs.DirEntry) bool {
-	var batches, trials bool
-	for _, entry := range entries {
-		batches = batches || entry.IsDir() && entry.Name() == "batches"
-		trials = trials || entry.IsDir() && (entry.Name() == "trials" || entry.Name() == "staging")
-	}
-	return batches && trials
 }
 
 func hasMeta(s string) bool { return strings.ContainsAny(s, "*?[") }

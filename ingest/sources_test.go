@@ -60,10 +60,13 @@ func TestExpand(t *testing.T) {
 		{"glob for hidden files", nil, []string{"logs/.h*"}, []string{"logs/.hidden.jsonl"}},
 		{"a name with a bracket is a name", nil, []string{"logs/[odd].jsonl"}, []string{"logs/[odd].jsonl"}},
 		{"hidden file by name", nil, []string{"logs/.hidden.jsonl"}, []string{"logs/.hidden.jsonl"}},
-		{"loop of links", []string{"logs/loop -> ..", "logs/sub/up -> ../../logs"}, []string{"logs/sub"}, []string{
-			"logs/sub/c.jsonl.gz", "logs/sub/up/10.jsonl", "logs/sub/up/2.jsonl", "logs/sub/up/[odd].jsonl",
-			"logs/sub/up/loop/a.jsonl", "logs/sub/up/loop/b.csv",
+		{"loop of links", []string{"logs/sub/self -> .", "logs/sub/up -> ../../logs"}, []string{"logs"}, []string{
+			"logs/10.jsonl", "logs/2.jsonl", "logs/[odd].jsonl", "logs/sub/c.jsonl.gz",
 		}},
+		{"links out of the folder", []string{"runs3/up -> ../logs", "runs3/f.jsonl -> ../a.jsonl", "runs3/in.jsonl -> r.jsonl", "runs3/r.jsonl"}, []string{"runs3"},
+			[]string{"runs3/in.jsonl"}},
+		{"a link that is named", []string{"runs4 -> logs", "f4.jsonl -> a.jsonl"}, []string{"runs4", "f4.jsonl"}, []string{
+			"runs4/10.jsonl", "runs4/2.jsonl", "runs4/[odd].jsonl", "runs4/sub/c.jsonl.gz", "f4.jsonl"}},
 		{"latest is a link to a run", []string{"runs/latest -> night-2", "runs/night-2/r.jsonl"}, []string{"runs"}, []string{"runs/night-2/r.jsonl"}},
 		{"dead link", []string{"runs2/dead -> nowhere", "runs2/r.jsonl"}, []string{"runs2"}, []string{"runs2/r.jsonl"}},
 	}
@@ -119,5 +122,25 @@ func TestExpandErrors(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// A link out of a folder is named, with the way to read it.
+func TestLinksOutOfAFolderAreSaid(t *testing.T) {
+	d := newDesk(t)
+	outside := d.write("private.jsonl", `{"task_id":"a","passed":true}`+"\n")
+	d.write("logs/r.jsonl", `{"task_id":"b","passed":true}`+"\n")
+	if err := os.Symlink(outside, d.path("logs/link.jsonl")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	sum, err := d.ingest(ingest.Options{}, d.path("logs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sum.Sources) != 1 || len(sum.PassedOver) != 1 || sum.PassedOver[0].Source != d.path("logs/link.jsonl") || !strings.Contains(sum.PassedOver[0].Reason, "name it as a source") {
+		t.Errorf("%d sources read, passed over: %v", len(sum.Sources), sum.PassedOver)
+	}
+	if sum, err = d.ingest(ingest.Options{}, d.path("logs/link.jsonl")); err != nil || len(sum.Sources) != 1 {
+		t.Errorf("the link by name: %+v, %v", sum, err)
 	}
 }

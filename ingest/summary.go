@@ -253,6 +253,9 @@ func notes(s *Stats, c *finishCounts, opt *Options) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.Mismatched)) {
 		add("%s: another kind of value in %s, kept in extra", name, plural(s.Mismatched[name], "row"))
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Words)) {
+		add("%s: words in %s, not numbers: with the task they are trial_uid", name, plural(s.Words[name], "row"))
+	}
 	if len(s.Omitted) > 0 {
 		add("too long for extra (over %d bytes), left out: %s", maxExtraValue, counted(s.Omitted))
 	}

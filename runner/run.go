@@ -70,6 +70,10 @@ func (r *Run) check() error {
 	if r.dir, err = os.Getwd(); err != nil {
 		return fmt.Errorf("find the working directory: %w", plain(err))
 	}
+	if place, in := codeInjection(s.Command); place != "" {
+		return usagef("run: %s within the text of %s would be run as code: write \"$PASSHAT_%s\" there, or give %s as an argument behind the text",
+			place, in, strings.ToUpper(strings.Trim(place, "{}")), place)
+	}
 	path, err := exec.LookPath(s.Command[0])
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		if strings.Contains(s.Command[0], "{dir}") {
