@@ -76,32 +76,26 @@ type groupReader struct {
 
 // decodeBuf is memory for numbers and codes that are needed until the row group is decoded.
 type decodeBuf struct {
-	nums       [][]uint64
-	codes      [][]int32
-	used, lent int
+	nums  lender[uint64]
+	codes lender[int32]
 }
 
-func (b *decodeBuf) reset() { b.used, b.lent = 0, 0 }
+func (b *decodeBuf) reset() { b.nums.lent, b.codes.lent = 0, 0 }
 
-// takeCodes is memory for so many codes.
-func (b *decodeBuf) takeCodes(n int) []int32 {
-	if b.lent == len(b.codes) {
-		b.codes = append(b.codes, nil)
-	}
-	out := resized(b.codes[b.lent], n)
-	b.codes[b.lent] = out
-	b.lent++
-	return out[:0]
+// lender gives out the same slices again and again.
+type lender[T any] struct {
+	held [][]T
+	lent int
 }
 
-// take is memory for so many numbers.
-func (b *decodeBuf) take(n int) []uint64 {
-	if b.used == len(b.nums) {
-		b.nums = append(b.nums, nil)
+// take is memory for so many, empty.
+func (l *lender[T]) take(n int) []T {
+	if l.lent == len(l.held) {
+		l.held = append(l.held, nil)
 	}
-	out := resized(b.nums[b.used], n)
-	b.nums[b.used] = out
-	b.used++
+	out := resized(l.held[l.lent], n)
+	l.held[l.lent] = out
+	l.lent++
 	return out[:0]
 }
 
@@ -223,7 +217,7 @@ func (r *groupReader) codedColumn(at int, spans bool) (*column, error) {
 	c := &column{width: widthOf(chunk.Type())}
 	from := &codeReader{optional: r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1, spans: spans}
 	if !spans {
-		from.codes = r.buf.takeCodes(r.rows)
+		from.codes = r.buf.codes.take(r.rows)
 	}
 	for from.rows < r.rows && pages.Next() {
 		switch page := pages.Page().(type) {
@@ -281,7 +275,7 @@ func (c *column) dictionary(page *file.DictionaryPage, buf *decodeBuf) error {
 		b = append([]byte(nil), b...)
 		c.texts = make([][]byte, 0, n)
 	} else {
-		c.nums = buf.take(n)
+		c.nums = buf.nums.take(n)
 	}
 	for range n {
 		size := c.width
@@ -317,7 +311,7 @@ func (r *groupReader) rawColumn(at int) (*column, error) {
 	defer pages.Close()
 	c := &column{width: widthOf(chunk.Type())}
 	optional := r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1
-	c.nums = r.buf.take(r.rows)
+	c.nums = r.buf.nums.take(r.rows)
 	for len(c.nums) < r.rows && pages.Next() {
 		page, ok := pages.Page().(*file.DataPageV1)
 		if !ok || pq.Encoding(page.Encoding()) != pq.Encodings.Plain {
@@ -365,83 +359,6 @@ func (c *column) raw(b []byte, rows int, optional bool) bool {
 		}
 	}
 	return true
-}
-
-// plainColumn reads a column through the library, value by value.
-func (r *groupReader) plainColumn(at int) (*column, error) {
-	col, err := r.rg.Column(at)
-	if err != nil {
-		return nil, err
-	}
-	c := &column{width: widthOf(col.Type())}
-	def := make([]int16, 8192)
-	switch col := col.(type) {
-	case *file.ByteArrayColumnChunkReader:
-		values := make([]pq.ByteArray, len(def))
-		err = takeValues(c, r.rows, def, func(want int64) (int64, int, error) {
-			return col.ReadBatchInPage(want, values, def, nil)
-		}, func(n int) {
-			for _, v := range values[:n] {
-				c.texts = append(c.texts, append([]byte(nil), v...))
-			}
-		})
-	case *file.Float64ColumnChunkReader:
-		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, math.Float64bits)
-	case *file.Int64ColumnChunkReader:
-		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, func(v int64) uint64 { return uint64(v) })
-	case *file.Int32ColumnChunkReader:
-		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, func(v int32) uint64 { return uint64(int64(v)) })
-	case *file.BooleanColumnChunkReader:
-		err = takeNumbers(c, r.rows, def, col.ReadBatchInPage, func(v bool) uint64 {
-			if v {
-				return 1
-			}
-			return 0
-		})
-	default:
-		err = errUncounted
-	}
-	return c, err
-}
-
-func takeNumbers[T any](c *column, rows int, def []int16, read func(int64, []T, []int16, []int16) (int64, int, error), bits func(T) uint64) error {
-	values := make([]T, len(def))
-	c.nums = make([]uint64, 0, rows)
-	return takeValues(c, rows, def, func(want int64) (int64, int, error) { return read(want, values, def, nil) }, func(n int) {
-		for _, v := range values[:n] {
-			c.nums = append(c.nums, bits(v))
-		}
-	})
-}
-
-// takeValues reads a column in steps; codes are made as soon as a row has no value.
-func takeValues(c *column, rows int, def []int16, read func(want int64) (int64, int, error), keep func(n int)) error {
-	for row := 0; row < rows; {
-		total, values, err := read(int64(min(rows-row, len(def))))
-		if err != nil || total <= 0 {
-			return fmt.Errorf("it ends at row %d of %d: %w", row, rows, errUncounted)
-		}
-		if int64(values) < total && c.codes == nil {
-			c.codes = make([]int32, row, rows)
-			for i := range c.codes {
-				c.codes[i] = int32(i)
-			}
-		}
-		if c.codes != nil {
-			next := int32(c.size())
-			for i := range total {
-				if int64(values) < total && def[i] == 0 {
-					c.codes = append(c.codes, noValue)
-					continue
-				}
-				c.codes = append(c.codes, next)
-				next++
-			}
-		}
-		keep(values)
-		row += int(total)
-	}
-	return nil
 }
 
 // micros says whether a column's numbers are times in microseconds.
