@@ -274,11 +274,12 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		}) {
 			continue
 		}
-		st = r.trimmed(r.rep, st)
-		params, err := r.params(r.rep, st)
+		params, err := r.params(r.rep, st) // also of parts that are left out: a wrong value is an error all the same
 		if err != nil {
 			return err
 		}
+		st = r.trimmed(r.rep, st)
+		maps.DeleteFunc(params, func(name string, _ any) bool { return !slices.Contains(st.Params, name) })
 		text := st.SQL
 		if r.readLater(st, r.rep.Statements[i+1:]) {
 			if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(st.Name)+" AS\n"+st.SQL, params); err != nil {
