@@ -136,7 +136,6 @@ var namesOf = func() map[string]nameRef {
 
 // The columns that need more than their setter.
 var (
-	colTrial  = mustColumn("trial")
 	colPassed = mustColumn("passed")
 	colScore  = mustColumn("score")
 	colPasses = mustColumn("successes")

@@ -333,7 +333,7 @@ const maxBeside = 64 << 20
 // siblingHash is the hash of a file beside the source; "" where there is none,
 // and another word where it cannot be read, which is not the same.
 func (in *Input) siblingHash(name string) string {
-	if in.Path == "" || name != filepath.Base(name) {
+	if in.Path == "" || name != filepath.Base(name) || leadsOut(filepath.Dir(in.file), name) {
 		return ""
 	}
 	f, err := os.Open(filepath.Join(filepath.Dir(in.file), name))

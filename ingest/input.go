@@ -129,6 +129,9 @@ func (in *Input) Sibling(name string, limit int64) ([]byte, error) {
 	if in.Path == "" || in.Folder != nil || name != filepath.Base(name) {
 		return nil, fmt.Errorf("%s: no file %q beside it", in.Name, name)
 	}
+	if leadsOut(filepath.Dir(in.file), name) {
+		return nil, fmt.Errorf("%s: %s beside it is a link that leads out of the folder, not followed", in.Name, name)
+	}
 	f, err := os.Open(filepath.Join(filepath.Dir(in.file), name))
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %s beside it: %w", in.Name, name, plainPathError(err))

@@ -84,7 +84,6 @@ type rowParts struct {
 	usage     Value
 	output    Value
 	sampling  []Value
-	word      Value // the trial's id in words
 }
 
 // NewMapper returns a Mapper for an input. Errors are of kind *UsageError.
@@ -264,9 +263,7 @@ func (m *Mapper) place(t *store.Trial, shape *Shape, tg *target, i int, v Value)
 			return ""
 		}
 		if !tg.exact && columns[tg.col].plain && reason != notText {
-			if m.trialWord(tg, shape.names[i], v) {
-				m.row.word = v
-			} else if reason != notColumn {
+			if reason != notColumn {
 				m.stats.mismatch(shape.names[i], columns[tg.col].name)
 			}
 			return m.addExtra(tg, shape.names[i], v)

@@ -24,7 +24,7 @@ func keyText(v Value) string {
 	}
 	switch {
 	case v.Kind >= Object:
-		text, _ = withoutNamed(string(canonical(nil, v, 0)), true)
+		text = namedOnly(string(canonical(nil, v, 0)))
 	case text == "":
 		text = string(v.Text)
 	}
@@ -36,6 +36,15 @@ func keyText(v Value) string {
 		cut--
 	}
 	return text[:cut] + "…#" + string(hex16([]byte(text)))[:8]
+}
+
+// namedOnly is JSON that is a name without the values of secrets in it; where some
+// were taken out, a hash of the whole tells it from others.
+func namedOnly(text string) string {
+	if out, n := withoutNamed(text, true); n > 0 {
+		return out + "#" + string(hex16([]byte(text)))[:8]
+	}
+	return text
 }
 
 // maxKeyDepth bounds how deep canonical goes; deeper values stay as written.

@@ -171,7 +171,7 @@ func (row *pfRow) varsJSON(only map[string]bool) string {
 			o.keep(v.key, v.val)
 		}
 	}
-	if s, _ := withoutNamed(o.String(), true); s != "" {
+	if s := o.String(); s != "" {
 		return s
 	}
 	return "{}"

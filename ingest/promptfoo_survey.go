@@ -183,11 +183,11 @@ func (s *pfSurvey) name(row *pfRow) string {
 	case row.description == "" && len(row.vars) == 0:
 		return "test without vars " + row.checks
 	case row.description == "":
-		return shortName(row.varsJSON(nil))
+		return shortName(namedOnly(row.varsJSON(nil)))
 	case len(varying) == 0:
 		return row.description
 	}
-	return row.description + " " + shortName(row.varsJSON(varying))
+	return row.description + " " + shortName(namedOnly(row.varsJSON(varying)))
 }
 
 // shortName cuts a name and tells what was cut off by its hash.

@@ -175,8 +175,12 @@ func privateKeys(s string) (out string, n int) {
 		if i < 0 {
 			break
 		}
-		from := strings.LastIndex(s[at:at+i], "-----BEGIN")
 		body := at + i + len(mark)
+		from, ok := pemBegin(s, at+i)
+		if !ok {
+			at = body
+			continue
+		}
 		to := pemEnd(s, body)
 		if end := strings.Index(s[body:to], "-----END"); end >= 0 {
 			to = body + end + len("-----END")
@@ -184,11 +188,11 @@ func privateKeys(s string) (out string, n int) {
 				to += tail + len(mark)
 			}
 		}
-		if from < 0 || !base64Line(s[body:to]) {
-			at = body
+		if from < kept || !base64Line(s[body:to]) {
+			at = to
 			continue
 		}
-		b.WriteString(s[kept : at+from])
+		b.WriteString(s[kept:from])
 		b.WriteString(redacted)
 		kept, at = to, to
 		n++
@@ -198,6 +202,18 @@ func privateKeys(s string) (out string, n int) {
 	}
 	b.WriteString(s[kept:])
 	return b.String(), n
+}
+
+// pemBegin is where "-----BEGIN RSA " begins that ends before a place.
+func pemBegin(s string, end int) (from int, ok bool) {
+	from = end
+	for from > 0 && end-from < 40 && (s[from-1] == ' ' || s[from-1] >= '0' && s[from-1] <= '9' || s[from-1] >= 'A' && s[from-1] <= 'Z') {
+		from--
+	}
+	if from < len("-----") || !strings.HasPrefix(s[from:end], "BEGIN") || s[from-len("-----"):from] != "-----" {
+		return 0, false
+	}
+	return from - len("-----"), true
 }
 
 // pemEnd is where text that can stand in PEM ends, which may be text in JSON.

@@ -19,11 +19,13 @@ type namedText struct {
 	out    []byte
 	kept   int // of raw, is in out
 	n      int
+
+	strFrom, strEnd int // what enclosing found
 }
 
 // withoutNamed replaces such values in s and counts them.
 func withoutNamed(s string, isJSON bool) (out string, n int) {
-	if !strings.ContainsAny(s, "=:-[(") {
+	if !strings.ContainsAny(s, "=:-[(>") {
 		return s, 0
 	}
 	t := namedText{raw: unsafe.Slice(unsafe.StringData(s), len(s)), isJSON: isJSON} // only read
@@ -41,6 +43,8 @@ func withoutNamed(s string, isJSON bool) (out string, n int) {
 			end = t.option(at)
 		case '[', '(':
 			end = t.couple(at)
+		case '>':
+			end = t.element(at)
 		}
 		at = max(at, end-1)
 	}
@@ -51,7 +55,7 @@ func withoutNamed(s string, isJSON bool) (out string, n int) {
 }
 
 // beginsNamed are the bytes at which withoutNamed looks closer.
-var beginsNamed = [256]bool{'=': true, ':': true, '-': true, '[': true, '(': true}
+var beginsNamed = [256]bool{'=': true, ':': true, '-': true, '[': true, '(': true, '>': true}
 
 // cut puts with in the place of raw[from:to] and returns to, from where the search goes on.
 func (t *namedText) cut(from, to int, with string) int {
@@ -103,7 +107,10 @@ func (t *namedText) enclosing(at int) int {
 	if !t.isJSON {
 		return len(t.raw)
 	}
-	return quote{mark: '"'}.closing(t.raw, at)
+	if at < t.strFrom || at >= t.strEnd {
+		t.strFrom, t.strEnd = at, quote{mark: '"'}.closing(t.raw, at)
+	}
+	return t.strEnd
 }
 
 // assigned looks at name=value, name = "value" and such.
@@ -117,7 +124,10 @@ func (t *namedText) assigned(at int) int {
 	}
 	norm, ok := secretName(t.raw[t.wordBefore(end):end])
 	if !ok {
-		return 0
+		return t.attribute(at)
+	}
+	if t.raw[at+1] == '>' && at+2 < len(t.raw) {
+		at++ // name => value
 	}
 	from, to, quoted := t.valueAt(at + 1)
 	v := string(t.raw[from:to])
@@ -129,6 +139,47 @@ func (t *namedText) assigned(at int) int {
 		return 0 // token=12
 	case spaced && !quoted && (!hasDigit(v) || strings.ContainsAny(v, "[(.")):
 		return 0 // of a program
+	}
+	return t.cut(from, to, redacted)
+}
+
+// element looks at <name>value</name>.
+func (t *namedText) element(at int) int {
+	from := t.wordBefore(at)
+	if from == 0 || t.raw[from-1] != '<' {
+		return 0
+	}
+	if _, ok := secretName(t.raw[from:at]); !ok {
+		return 0
+	}
+	limit := t.enclosing(at)
+	to := bytes.IndexByte(t.raw[at+1:limit], '<')
+	if to += at + 1; to <= at || isPlain(string(t.raw[at+1:to])) {
+		return 0
+	}
+	return t.cut(at+1, to, redacted)
+}
+
+// attribute looks at key="ApiKey" value="…".
+func (t *namedText) attribute(at int) int {
+	if halfOf(t.raw[t.wordBefore(at):at]) != nameHalf {
+		return 0
+	}
+	from, to, quoted := t.valueAt(at + 1)
+	if !quoted {
+		return 0
+	}
+	if _, ok := secretName(t.raw[from:to]); !ok {
+		return 0
+	}
+	rest := t.raw[to:min(t.enclosing(at), to+nameLimit)]
+	value := bytes.IndexByte(rest, '=')
+	if value < 0 || halfOf(t.raw[t.wordBefore(to+value):to+value]) != valueHalf {
+		return 0
+	}
+	from, to, _ = t.valueAt(to + value + 1)
+	if from >= to {
+		return 0
 	}
 	return t.cut(from, to, redacted)
 }
@@ -169,10 +220,11 @@ func (t *namedText) colon(at int) int {
 func (t *namedText) header(at int, norm string) int {
 	limit := t.enclosing(at)
 	if strings.HasSuffix(norm, "cookie") {
-		from, to := t.restOfLine(at+1, limit)
-		if bytes.IndexByte(t.raw[from:to], '=') < 0 {
+		from, to := t.restOfLine(at+1, min(limit, at+cookieLimit))
+		if v := string(t.raw[from:to]); !strings.Contains(v, "=") && (len(v) < 12 || !hasDigit(v) || strings.Contains(v, " ")) {
 			return 0
 		}
+		to = t.lineEnd(to, limit)
 		return t.cut(from, to, redacted)
 	}
 	from, to, quoted := t.valueAt(at + 1)
@@ -183,23 +235,29 @@ func (t *namedText) header(at int, norm string) int {
 	switch {
 	case from >= to, isPlain(v), t.isCode(v), strings.HasPrefix(v, "$"):
 		return 0
-	case weakName(norm) && (len(v) < 12 || !hasDigit(v)):
+	case weakName(norm) && (len(v) < 12 || !hasDigit(v) || strings.ContainsAny(v, "/:") || strings.Trim(v, "0123456789.-") == ""):
 		return 0 // unexpected token: …
-	case !quoted && isLetters(v) && to+1 < limit && t.raw[to] == ' ' && isLetters(string(t.raw[to+1])):
+	case !quoted && isLetters(v) && to+1 < limit && t.raw[to] == ' ' && tokenByte[t.raw[to+1]]:
 		return 0 // password: must have eight characters
 	}
 	return t.cut(from, to, redacted)
 }
 
+// cookieLimit is how far a cookie is looked for, in bytes.
+const cookieLimit = 1024
+
 func (t *namedText) restOfLine(from, limit int) (int, int) {
-	for from < limit && t.raw[from] == ' ' {
+	for from < limit && (t.raw[from] == ' ' || t.raw[from] == '"' && !t.isJSON) {
 		from++
 	}
-	to := from
+	return from, t.lineEnd(from, limit)
+}
+
+func (t *namedText) lineEnd(to, limit int) int {
 	for to < limit && bytes.IndexByte([]byte("\r\n\"'"), t.raw[to]) < 0 && !t.escape(to) {
 		to++
 	}
-	return from, to
+	return to
 }
 
 // escape reports whether an escape begins here that ends a value: of a quote or

@@ -72,12 +72,18 @@ func worthHiding(v []byte) bool {
 	return !isPlain(s) && (strings.Trim(s, "0123456789.+-eE") != "" || len(s) > 6)
 }
 
+// pairLimit is how far the other half of a pair is looked for, in bytes.
+const pairLimit = 4096
+
 // pair looks, from one half of a pair whose value begins at a place, for the other.
 func (t *namedText) pair(q quote, half pairHalf, begin, limit int) int {
 	if half == noHalf || begin >= limit {
 		return 0
 	}
-	raw := t.raw[:limit]
+	raw := t.raw[:min(limit, begin+pairLimit)]
+	if half == nameHalf && raw[begin] != '\\' && raw[begin] != q.mark {
+		return 0
+	}
 	end := q.value(raw, begin)
 	if half == nameHalf && !q.names(raw[begin:end]) || half == valueHalf && q.isNumber(raw[begin:end]) {
 		return 0
@@ -99,7 +105,7 @@ func (t *namedText) pair(q quote, half pairHalf, begin, limit int) int {
 		_, name, _ := keyBefore(raw[max(at, colon-keyLimit):colon])
 		switch other := halfOf([]byte(name)); {
 		case half == nameHalf && other == valueHalf && !q.isNumber(raw[from:to]):
-			return t.cut(from, to, q.string(redacted))
+			return t.cut(from, q.value(t.raw[:limit], from), q.string(redacted))
 		case half == valueHalf && other == nameHalf && q.names(raw[from:to]):
 			return t.cut(begin, end, q.string(redacted))
 		}
@@ -221,18 +227,21 @@ func (t *namedText) option(at int) int {
 	for end < len(t.raw) && end-at < nameLimit && nameByte[t.raw[end]] {
 		end++
 	}
-	if !secretTail.mayHold(t.raw[at:end]) && t.raw[end-1] != 'u' && t.raw[end-1] != 'r' {
+	if !secretTail.mayHold(t.raw[at:end]) && t.raw[end-1] != 'u' && t.raw[end-1] != 'r' && t.raw[at+1] != 'u' {
 		return 0
 	}
 	name := strings.TrimLeft(string(t.raw[at:end]), "-")
+	if i := bytes.IndexByte(t.raw[end:min(len(t.raw), end+nameLimit)], ':'); i == 0 && len(name) > 1 && name[0] == 'u' && t.raw[at+1] != '-' {
+		end, name = at+2, "u" // curl -ubob:password
+	}
 	user := name == "u" || name == "user" || name == "proxy-user"
 	norm := normalName(name)
 	if end == len(t.raw) || !user && !isSecret(norm) || user && !bytes.Contains(t.raw[max(0, at-256):at], []byte("curl")) {
 		return 0
 	}
 	from, to := 0, 0
-	if t.raw[end] == ' ' {
-		from, to, _ = t.valueAt(end)
+	if t.raw[end] == ' ' || name == "u" && end == at+2 || user && t.raw[end] == '=' {
+		from, to, _ = t.valueAt(end + strings.Count(string(t.raw[end:end+1]), "="))
 	} else if q, ok := t.markAt(end); ok {
 		from, to = t.nextText(q, end+q.slashes+1)
 	}

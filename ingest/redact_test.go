@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTokensAreRedacted(t *testing.T) {
@@ -30,6 +31,7 @@ func TestTokensAreRedacted(t *testing.T) {
 		{"a -----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIB", 8) + "\n" + strings.Repeat("Ab3dEf7h", 8) + "\n-----END RSA PRIVATE KEY----- z", "a [redacted] z"},
 		{"-----BEGIN PRIVATE KEY-----MIIEvQIBADANBgkq+hkiG9w0/BAQEFAASC/x+y/z+1 cut", "[redacted]"},
 		{`{"k":"-----BEGIN EC PRIVATE KEY-----\nMIIEvQIBADANBgkq+hkiG9w0\/BAQ\n-----END EC PRIVATE KEY-----\n","b":1}`, `{"k":"[redacted]\n","b":1}`},
+		{`{"a":"-----BEGIN x","n":{"b":"PRIVATE KEY-----AAAABBBBCCCCDDDDEEEEFFFFGGGG"}}`, `{"a":"-----BEGIN x","n":{"b":"PRIVATE KEY-----AAAABBBBCCCCDDDDEEEEFFFFGGGG"}}`},
 		{"sent Basic dXNlcjpwYXNzd29yZA== to it", "sent Basic [redacted] to it"},
 		{`{"note":"line\nsk-` + b32 + `","a":"\u00e9ghp_` + b32 + `"}`, `{"note":"line\n[redacted]","a":"\u00e9[redacted]"}`},
 	} {
@@ -83,6 +85,13 @@ func TestNamedSecretsAreRedacted(t *testing.T) {
 		{`sent {"api_key": "abc", "n": 1} and`, `sent {"api_key": "[redacted]", "n": 1} and`},
 		{`{"name": "X-Api-Key", "value": "abc"}`, `{"name": "X-Api-Key", "value": "[redacted]"}`},
 		{`cut {"api_key": "abc`, `cut {"api_key": "[redacted]"`},
+		{"<c><api_key>a1b</api_key><n>1</n></c>", "<c><api_key>[redacted]</api_key><n>1</n></c>"},
+		{`<add key="ApiKey" value="a1b"/> <add key="n" value="x"/>`, `<add key="ApiKey" value="[redacted]"/> <add key="n" value="x"/>`},
+		{"{ :api_key => 'a1b', :n => 1 }", "{ :api_key => '[redacted]', :n => 1 }"},
+		{"set-cookie: a1b2c3d4e5f6g7", "set-cookie: [redacted]"},
+		{`Cookie: "sid=abc123"`, `Cookie: "[redacted]"`},
+		{"curl -ubob:s3c h; curl --user=bob:s3c h", "curl -ubob:[redacted] h; curl --user=bob:[redacted] h"},
+		{`{"x":"<password>a\\b</password>"}`, `{"x":"<password>[redacted]</password>"}`},
 		// JSON
 		{`{"h":[{"name":"X-Api-Key","value":"abc"}]}`, `{"h":[{"name":"X-Api-Key","value":"[redacted]"}]}`},
 		{`{"h":[{"value":"abc","type":"s","Name":"DB_PASSWORD"},{"value":"v","name":"n"}]}`, `{"h":[{"value":"[redacted]","type":"s","Name":"DB_PASSWORD"},{"value":"v","name":"n"}]}`},
@@ -123,10 +132,29 @@ func TestPlainTextIsNotRedacted(t *testing.T) {
 		"if token == \"abc\"", "token = tokens[0]", "self.token = token", "password = getpass()", "api_key=os.environ['K']", "api_key=None", "api_key=$KEY", "max_tokens=500", "n_token=12",
 		"secret: the answer", "authorization: required", "Authorization: Bearer required", "headers: 3", "tool --auth basic", "--token --next",
 		`{"name":"max_tokens","value":500}`, `{"name":"password","value":0.5}`, `{"name":"accuracy","value":"abc"}`, `{"required":["token","password"]}`,
-		`{"text":"{\"api_key\":null,\"token\":12}"}`, `{"text":"key: value"}`, `{"text":"{'headers': {}}"}`, `{"key":"k","value":"v"}`, `{"value":"v","name":{"password":1}}`,
+		`{"text":"{\"api_key\":null,\"token\":12}"}`, `{"text":"key: value"}`, `{"text":"{'headers': {}}"}`, `{"key":"k","value":"v"}`, "a password -> b", "unexpected token: '/usr/lib/python3.11/x'", "last_token: 1234567890123", "KeyError at password: line 33", "cut -users: 3", "<token>", "if api_key >= 5", "cookie: monster is blue", `name="a" value="b"`, `{"value":"v","name":{"password":1}}`,
 	} {
 		if got, n := withoutNamed(text, json.Valid([]byte(text))); got != text || n != 0 {
 			t.Errorf("%q gives %q", text, got)
+		}
+	}
+}
+
+// TestRedactionIsLinear: text that was made to be looked at again and again takes a time that
+// grows with its length.
+func TestRedactionIsLinear(t *testing.T) {
+	const size = 1 << 18
+	for _, piece := range []string{"[", ":", "=", "--", `"`, "'", `\\`, "':", "pwd=;", "pwd= ", "pwd: ;", "pwd='", "cookie: ", `\"a\":`, `\"pwd\":`, `\"name\":[`, "'name':[", "'name':{", `"value":[`, `\"value\":"`,
+		`"name":"pwd",`, "<pwd>", "-u ", "curl -u a ", "PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----AAAA", "token: '", "key=\"pwd\" ", "://a:", "bearer "} {
+		s := strings.Repeat(piece, size/len(piece))
+		for _, isJSON := range []bool{false, true} {
+			begin := time.Now()
+			text, _ := withoutNamed(s, isJSON)
+			text, _ = withoutCredentials(text)
+			withoutTokens(text)
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("%q, %d bytes, JSON %v: %s", piece, size, isJSON, took)
+			}
 		}
 	}
 }
@@ -141,8 +169,12 @@ func FuzzTokens(f *testing.F) {
 	f.Add(`{"b":"{'headers': {\"a\": 'x","c":"(\"token\", 'u"}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		isJSON := json.Valid([]byte(s))
-		if out, _ := withoutNamed(s, isJSON); isJSON && !json.Valid([]byte(out)) {
-			t.Fatalf("JSON %q became %q", s, out)
+		named, _ := withoutNamed(s, isJSON)
+		if isJSON && !json.Valid([]byte(named)) {
+			t.Fatalf("JSON %q became %q", s, named)
+		}
+		if all, _ := withoutTokens(named); isJSON && !json.Valid([]byte(all)) {
+			t.Fatalf("JSON %q became %q, then %q", s, named, all)
 		}
 		if out, _ := withoutCredentials(s); json.Valid([]byte(s)) && !json.Valid([]byte(out)) {
 			t.Fatalf("JSON %q became %q", s, out)

@@ -44,9 +44,6 @@ func (m *Mapper) settle(t *store.Trial, shape *Shape) string {
 	if t.TrialFrom == "" && t.Trial.OK {
 		t.TrialFrom = store.TrialExplicit
 	}
-	if r.word.Kind != Null {
-		m.nameByWord(t)
-	}
 	if len(m.extra) > 0 {
 		m.extra[0] = '{'
 		m.extra = append(m.extra, '}')

@@ -168,7 +168,13 @@ func namesIn(dir string) []string {
 		return nil
 	}
 	defer d.Close()
-	names, _ := d.Readdirnames(maxSiblings)
+	entries, _ := d.ReadDir(maxSiblings)
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 || !leadsOut(dir, e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
 	return names
 }
 

@@ -144,3 +144,22 @@ func TestLinksOutOfAFolderAreSaid(t *testing.T) {
 		t.Errorf("the link by name: %+v, %v", sum, err)
 	}
 }
+
+// Nor is such a link read where a format looks for a file beside its log.
+func TestLinksBesideALogAreNotRead(t *testing.T) {
+	d := newDesk(t)
+	outside := d.write("private.json", `{"env_id":"e","model":"stranger","num_examples":1,"rollouts_per_example":1}`)
+	row := `{"example_id":0,"prompt":[],"completion":[],"reward":1.0,"task":"walk","answer":"x"}` + "\n"
+	d.write("logs/results.jsonl", row)
+	d.write("plain/results.jsonl", row)
+	d.write("plain/metadata.json", `{"env_id":"e","model":"own","num_examples":1,"rollouts_per_example":1}`)
+	if err := os.Symlink(outside, d.path("logs/metadata.json")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	for folder, want := range map[string]string{"logs": "", "plain": "own"} {
+		trials, _, err := ingest.ReadTrialsBy(t.Context(), d.path(folder+"/results.jsonl"), ingest.Options{As: "verifiers"}, 1)
+		if err != nil || len(trials) != 1 || trials[0].Model != want {
+			t.Errorf("%s: %+v, %v, want one trial of the model %q", folder, trials, err, want)
+		}
+	}
+}

@@ -14,7 +14,6 @@ type Stats struct {
 	Omitted       map[string]int64 // fields too long for extra
 	Unused        map[string]int64 // fields of a document that no row has
 	Mismatched    map[string]int64 // "field (column)": values of another kind, kept in extra
-	Words         map[string]int64 // fields for a trial's number that name it in words
 	Used          map[Used]int64   // rows in which a column came from a name
 }
 
@@ -85,7 +84,6 @@ func (s *Stats) add(o *Stats) {
 	s.Omitted = addCounts(s.Omitted, o.Omitted)
 	s.Unused = addCounts(s.Unused, o.Unused)
 	s.Mismatched = addCounts(s.Mismatched, o.Mismatched)
-	s.Words = addCounts(s.Words, o.Words)
 	s.Used = addCounts(s.Used, o.Used)
 }
 

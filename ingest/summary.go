@@ -251,10 +251,11 @@ func notes(s *Stats, c *finishCounts, opt *Options) []string {
 		add("%s without a zone, taken as %s (--tz)", plural(s.NaiveTimes, "time"), zone)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Mismatched)) {
-		add("%s: another kind of value in %s, kept in extra", name, plural(s.Mismatched[name], "row"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Words)) {
-		add("%s: words in %s, not numbers: with the task they are trial_uid", name, plural(s.Words[name], "row"))
+		what := ""
+		if strings.HasSuffix(name, " (trial)") {
+			what = "; these trials are numbered in the order of the log"
+		}
+		add("%s: another kind of value in %s, kept in extra%s", name, plural(s.Mismatched[name], "row"), what)
 	}
 	if len(s.Omitted) > 0 {
 		add("too long for extra (over %d bytes), left out: %s", maxExtraValue, counted(s.Omitted))

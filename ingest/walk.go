@@ -127,3 +127,13 @@ func isStore(entries []fs.DirEntry) bool {
 	}
 	return batches && trials
 }
+
+// leadsOut reports whether a name in a folder is a link to what is not in the folder.
+func leadsOut(dir, name string) bool {
+	path := filepath.Join(dir, name)
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	rel, err := filepath.Rel(realPath(dir), realPath(path))
+	return err != nil || !filepath.IsLocal(rel)
+}

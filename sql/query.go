@@ -38,8 +38,8 @@ func (s *Session) query(ctx context.Context, text string, params map[string]any,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, unwatch := watchMemory(ctx, s.ceiling(ctx))
-	halt := stop
-	stop = func() { unwatch(); halt() }
+	halt, unguard := stop, s.guardEnd(ctx)
+	stop = func() { unguard(); unwatch(); halt() }
 	rows, err := s.run(ctx, body, params, guarded)
 	if err != nil {
 		defer stop()

@@ -39,6 +39,11 @@ type Config struct {
 	Leave bool
 	// Locked locks the session at once, see Lock.
 	Locked bool
+	// Unstoppable is told why a statement was to end that goes on nevertheless. DuckDB
+	// looks for an interrupt between pieces of its work only, and one call of a function
+	// can be a piece of minutes and of all memory: a process that has nothing
+	// else to do should end. nil: nothing is done.
+	Unstoppable func(error)
 }
 
 // Session is one in-memory DuckDB database over a snapshot. Its methods may be

@@ -271,7 +271,7 @@ func (s *sides) openSome(ctx context.Context, before, after string) error {
 	if len(s.files) == 0 && len(s.main.Trials()) == 0 {
 		return s.a.errEmpty("gate")
 	}
-	s.session, err = sql.Open(ctx, s.main, sql.Config{Memory: s.a.memory, Threads: s.a.threads, Also: s.also})
+	s.session, err = sql.Open(ctx, s.main, sql.Config{Memory: s.a.memory, Threads: s.a.threads, Also: s.also, Unstoppable: s.a.unstoppable})
 	return err
 }
 

@@ -54,6 +54,7 @@ func (a *app) open(ctx context.Context, sources []string, read *readFlags, cfg s
 	}
 	d.empty = len(d.snap.Trials()) == 0
 	cfg.Memory, cfg.Threads, cfg.Leave = a.memory, a.threads, true
+	cfg.Unstoppable = a.unstoppable
 	d.session, err = sql.Open(ctx, d.snap, cfg)
 	return d, err
 }
