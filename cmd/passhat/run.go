@@ -34,7 +34,7 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `run tries every task of a file N times with a command of yours and records the verdicts.
 
 Each trial runs in an empty folder of its own. The prompt stands on stdin, in $PASSHAT_PROMPT and for {prompt} in the
-arguments; $PASSHAT_TASK_ID, _VARIANT, _STATE, _TRIAL, _SEED, _TRIAL_SEED, _SUITE, _RUN_ID, _TASK (the task's line) and
+arguments (but not within the text of sh -c, which would run it); $PASSHAT_TASK_ID, _VARIANT, _STATE, _TRIAL, _SEED, _TRIAL_SEED, _SUITE, _RUN_ID, _TASK (the task's line) and
 _DIR (where passhat was called; {dir} in arguments) tell the rest. Exit code 0 is a pass; any other, a crash, or no end
 within --timeout, a failure. A JSON object on the last line of stdout may give passed, score, cost_usd, input_tokens,
 output_tokens, turns, tool_calls, error and other columns. A line that begins like one and can't be read, or is longer than
