@@ -21,6 +21,8 @@ type finisher struct {
 	commit, branch string // from CI
 	m              Mapper // what setters need
 
+	clean [6][]byte // see redactText
+
 	count finishCounts
 }
 

@@ -30,11 +30,11 @@ var tokenByte = func() (t [256]bool) {
 // a well-known one: keys of model providers, of code hosts and clouds, bearer tokens,
 // private keys. What identifies a trial (suite, run, task, uid, variant) stays as it is.
 func (f *finisher) redact(t *store.Trial) {
-	for _, s := range [...]*string{&t.ErrorMessage, &t.Trace, &t.Agent} {
-		f.redactText(s, false)
+	for i, s := range [...]*string{&t.ErrorMessage, &t.Trace, &t.Agent} {
+		f.redactText(s, false, &f.clean[i])
 	}
-	for _, s := range [...]*string{&t.Extra, &t.Config, &t.Scores} {
-		f.redactText(s, true)
+	for i, s := range [...]*string{&t.Extra, &t.Config, &t.Scores} {
+		f.redactText(s, true, &f.clean[3+i])
 	}
 	// A model may be named by its address.
 	if text, n := withoutCredentials(t.Model); n > 0 {
@@ -43,8 +43,10 @@ func (f *finisher) redact(t *store.Trial) {
 	}
 }
 
-func (f *finisher) redactText(s *string, isJSON bool) {
-	if len(*s) < minNamed {
+// redactText does it for one text. clean is a copy of the last of its column that had
+// nothing: most are the same again.
+func (f *finisher) redactText(s *string, isJSON bool, clean *[]byte) {
+	if len(*s) < minNamed || *s == string(*clean) {
 		return
 	}
 	text, named := withoutNamed(*s, isJSON)
@@ -53,7 +55,9 @@ func (f *finisher) redactText(s *string, isJSON bool) {
 	if n := named + inAddress + tokens; n > 0 {
 		*s = text
 		f.count.redacted += int64(n)
+		return
 	}
+	*clean = append((*clean)[:0], *s...)
 }
 
 // withoutTokens replaces tokens in s, which may be JSON, and counts them. A

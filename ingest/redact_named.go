@@ -25,15 +25,12 @@ type namedText struct {
 
 // withoutNamed replaces such values in s and counts them.
 func withoutNamed(s string, isJSON bool) (out string, n int) {
-	if !strings.ContainsAny(s, "=:-[(>") {
-		return s, 0
-	}
 	t := namedText{raw: unsafe.Slice(unsafe.StringData(s), len(s)), isJSON: isJSON} // only read
 	for at := 0; at < len(t.raw); at++ {
-		end := 0
 		if !beginsNamed[t.raw[at]] {
 			continue
 		}
+		end := 0
 		switch t.raw[at] {
 		case '=':
 			end = t.assigned(at)
