@@ -118,7 +118,7 @@ func (r *tbReader) otherRun() string {
 		return ""
 	}
 	for _, m := range tbRecording.FindAllSubmatch(head, -1) {
-		if run := string(m[1]); r.fileRun == "" || r.fileRun == run {
+		if run := strings.ToValidUTF8(string(m[1]), "\uFFFD"); r.fileRun == "" || r.fileRun == run {
 			r.fileRun = run
 		} else {
 			r.fileRun = ""
