@@ -14,6 +14,16 @@ import (
 type db struct {
 	s   *sql.Session
 	log []string
+	// house says that the report is the house's own, whose statements are known.
+	house bool
+}
+
+// threads has DuckDB work on one thread where what comes is small, see sql.OneThread.
+func (d *db) threads(ctx context.Context, small bool) error {
+	if small && d.house {
+		return d.s.OneThread(ctx)
+	}
+	return d.s.AllThreads(ctx)
 }
 
 func (d *db) exec(ctx context.Context, text string) error {

@@ -16,14 +16,14 @@ var (
 	reColumn = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 	reParam  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\s+([A-Za-z]+(?:\([0-9, ]*\))?(?:\[\])?))?(?:\s*=\s*('(?:[^']|'')*'|\S+))?(?:\s+(.*))?$`)
 	// A directive is a word, for "when" a second one, and a colon.
-	reDirective = regexp.MustCompile(`^--\s?(title|param|flags|handles|pair|trials|sets|cover|section|table|notes|head|refuse|warnings|foot|chart|uses|wide|quiet|hide|percent|when [a-z_]+):(.*)$`)
+	reDirective = regexp.MustCompile(`^--\s?(title|param|flags|handles|pair|trials|sets|failures|cover|section|table|notes|head|refuse|warnings|foot|chart|uses|wide|quiet|hide|percent|when [a-z_]+):(.*)$`)
 	// A misspelt directive would else become description in silence.
 	reLikely = regexp.MustCompile(`^--\s?([a-z]+):`)
 )
 
 // directives are those without "when".
 var directives = []string{
-	"title", "param", "flags", "handles", "pair", "trials", "sets", "cover", "section", "table", "notes", "head", "refuse", "warnings", "foot", "chart", "uses",
+	"title", "param", "flags", "handles", "pair", "trials", "sets", "failures", "cover", "section", "table", "notes", "head", "refuse", "warnings", "foot", "chart", "uses",
 	"wide", "quiet", "hide", "percent",
 }
 
@@ -136,7 +136,7 @@ func (p *parser) directive(n int, word, rest string) error {
 			}
 			p.r.Uses = append(p.r.Uses, name)
 		}
-	case "flags", "handles", "pair", "trials", "sets", "cover":
+	case "flags", "handles", "pair", "trials", "sets", "failures", "cover":
 		return p.ofRunner(n, word, rest)
 	case "section", "table", "notes", "head", "refuse", "warnings", "foot":
 		return p.begin(n, StatementKind(word), rest)

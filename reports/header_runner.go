@@ -21,7 +21,7 @@ var houseTables = []string{
 	"selected", "selected_task_runs", "selected_groups", "selected_cells", "selected_runs", "selected_pairs",
 	"selected_settings", "selected_kinds", "selected_run_kinds", "selected_run_totals", "declared",
 	"selected_tasks", "selected_group_runs", "selected_counts", "selected_details", "selected_group_tasks", "selected_run_settings", "selected_run_counts",
-	"selected_set_tasks", "selected_set_kinds", "selected_run_sums", "selected_set_trials",
+	"selected_set_tasks", "selected_set_kinds", "selected_run_sums", "selected_set_trials", "selected_failures",
 }
 
 // ofRunner reads the directives that tell the runner how to prepare.
@@ -39,13 +39,16 @@ func (p *parser) ofRunner(n int, word, rest string) error {
 			return p.fail(n, "pair: one grouping column, or *, is wanted")
 		}
 		p.r.Pair = words[0]
-	case "trials", "sets":
+	case "trials", "sets", "failures":
 		if len(words) != 1 || !reColumn.MatchString(words[0]) {
 			return p.fail(n, "%s: the name of one table of the report is wanted", word)
 		}
-		if word == "sets" {
+		switch word {
+		case "sets":
 			p.r.Sets = words[0]
-		} else {
+		case "failures":
+			p.r.Failures = words[0]
+		default:
 			p.r.Trials = words[0]
 		}
 	case "handles":

@@ -19,6 +19,7 @@ import (
 //	selected_details       the same and shape, graded, cached, missing, planned, errors, cost_nano, cost_n
 //	selected_group_tasks   group_no, task_no, over the runs: runs (that have trials of it), least and most n,
 //	                       trials, ungraded, c, in_every_run
+//	selected_failures      what is told of failures, where a report asks for it, see failures.go
 //	selected_run_settings  group_no, run_no and a row for each combination of settings of its trials
 //
 // A report that says "-- trials: TABLE" has only the runs of that table, by their run_no, in
@@ -27,7 +28,7 @@ import (
 // They come straight from the roll-up, and in large stores selected_task_runs with them, where no task has a weight or label of its own and groups
 // are made of whole runs, else from selected_task_runs. The view selected has run_no then.
 
-var numberedTables = append([]string{"selected_tasks", "selected_group_runs", "selected_counts", "selected_details", "selected_group_tasks", "selected_run_settings", "selected_run_counts"}, setTables...)
+var numberedTables = append([]string{"selected_tasks", "selected_group_runs", "selected_counts", "selected_details", "selected_group_tasks", "selected_run_settings", "selected_run_counts", "selected_failures"}, setTables...)
 
 // mayBeNumbered says whether these tables can be made without selected_task_runs.
 func (sel *selection) mayBeNumbered(ctx context.Context, d *db, reads []string) (bool, error) {

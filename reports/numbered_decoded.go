@@ -21,8 +21,10 @@ func (sel *selection) decode(ctx context.Context, d *db) error {
 	if err != nil {
 		return err
 	}
-	sel.decoded, err = d.s.NumberRuns(ctx, settingKeys, runs)
-	return err
+	if sel.decoded, err = d.s.NumberRuns(ctx, settingKeys, runs); err != nil {
+		return err
+	}
+	return d.threads(ctx, sel.decoded)
 }
 
 // makeDecodedCells makes selected_cells with a row for each run.

@@ -59,6 +59,9 @@ type selection struct {
 	notEveryRun, notCommon       int64
 	zeroWeight, suites, emptyTsk int64
 
+	rare  map[string]bool             // see rareValues; what is not known may be there
+	await func(context.Context) error // makes selected_set_trials, of trials that are read meanwhile
+
 	latest              int64 // how many runs of each group are read, 0 for all
 	runsRead, runsThere int64 // runs read of those that the filter leaves
 }

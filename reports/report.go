@@ -44,6 +44,7 @@ type Report struct {
 	Handles     []string    // what the report deals with itself: runs, mixed
 	Pair        string      // grouping column whose values are set against each other
 	Sets        string      // a table of the report, with run_no and set_no: once it is made, the tasks over the runs of each set are told, see sets.go
+	Failures    string      // a table of the report, with run_no and task_no: once it is made, the failures of those tasks are told, see failures.go
 	Trials      string      // a table of the report, with run_no: once it is made, selected holds the trials of its runs only
 	Cover       []string    // sections whose chart, or else table, stands at the top of a page
 	Statements  []Statement

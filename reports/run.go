@@ -2,12 +2,10 @@ package reports
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"passhat/sql"
 )
@@ -34,11 +32,18 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 		return nil, err
 	}
 	req.weeks = weeksOf(rep, req, own)
-	d := &db{s: s}
+	d := &db{s: s, house: rep.Builtin}
+	defer s.AllThreads(context.WithoutCancel(ctx)) // an error would be that of the next statement
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	sel, err := prepare(ctx, d, req, rep.reads()...)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { // nothing goes on reading
+		stop()
+		_ = sel.awaited(ctx)
+	}()
 	r := &runner{d: d, sel: sel, rep: rep, own: own}
 	if err := r.makePairs(ctx); err != nil {
 		return nil, err
@@ -253,6 +258,9 @@ func (r *runner) holds(cond string) bool {
 		return r.sel.ungraded > 0
 	case "weighted":
 		return r.sel.weights != nil
+	case "config":
+		there, known := r.sel.rare["config"]
+		return there || !known
 	}
 	return false
 }
@@ -280,6 +288,9 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 		}
 		st = r.trimmed(r.rep, st)
 		maps.DeleteFunc(params, func(name string, _ any) bool { return !slices.Contains(st.Params, name) })
+		if err := r.ready(ctx, st); err != nil {
+			return err
+		}
 		text := st.SQL
 		if r.readLater(st, r.rep.Statements[i+1:]) {
 			if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(st.Name)+" AS\n"+st.SQL, params); err != nil {
@@ -288,16 +299,8 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 			text, params = "SELECT * FROM "+quoteName(st.Name), nil
 		}
 		if st.Kind == TableStatement {
-			if st.Name == r.rep.Trials {
-				r.sel.focus = quoteName(st.Name)
-				if err := r.sel.makeDetails(ctx, r.d); err != nil {
-					return located(r.rep, st, 0, err)
-				}
-			}
-			if r.makesSets(st.Name) {
-				if err := r.sel.makeSets(ctx, r.d, quoteName(st.Name)); err != nil {
-					return located(r.rep, st, 0, err)
-				}
+			if err := r.made(ctx, st.Name); err != nil {
+				return located(r.rep, st, 0, err)
 			}
 			if i == useAfter {
 				if err := r.useAll(ctx); err != nil {
@@ -325,72 +328,44 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 	return nil
 }
 
+// made makes what the runner knows to make of a table of the report, once it is there.
+func (r *runner) made(ctx context.Context, table string) error {
+	if table == r.rep.Trials {
+		r.sel.focus = quoteName(table)
+		if err := r.sel.makeDetails(ctx, r.d); err != nil {
+			return err
+		}
+	}
+	if table == r.rep.Failures {
+		if err := r.sel.makeFailures(ctx, r.d, quoteName(table)); err != nil {
+			return err
+		}
+	}
+	if r.makesSets(table) {
+		return r.sel.makeSets(ctx, r.d, quoteName(table))
+	}
+	return nil
+}
+
+// ready sees to it that a statement can run, on as many threads as are good for it.
+func (r *runner) ready(ctx context.Context, st Statement) error {
+	if st.tables["selected_set_trials"] {
+		if err := r.sel.awaited(ctx); err != nil {
+			return err
+		}
+	}
+	return r.d.threads(ctx, r.sel.decoded && !st.readsTrials())
+}
+
+// readsTrials says whether the statement looks at single trials, or at all that is known of
+// every task in every run.
+func (st Statement) readsTrials() bool {
+	return st.tables["selected"] || st.tables["selected_details"]
+}
+
 // readLater says whether a statement is to be kept as a table of its name:
 // tables are, and sections that a later statement reads.
 func (r *runner) readLater(st Statement, later []Statement) bool {
 	return st.Kind == TableStatement || st.Kind == SectionStatement &&
 		slices.ContainsFunc(later, func(l Statement) bool { return l.tables[st.Name] })
-}
-
-// lines puts the text rows of a head, notes, warnings or foot statement where
-// they belong.
-func (r *runner) lines(res *Result, kind StatementKind, rows [][]any) {
-	for _, row := range rows {
-		text := ""
-		if len(row) > 0 {
-			text = record(row).text(0)
-		}
-		if text == "" {
-			continue
-		}
-		switch kind {
-		case HeadStatement:
-			res.Head = append(res.Head, text)
-		case NotesStatement:
-			if n := len(res.Sections); n > 0 {
-				res.Sections[n-1].Notes = append(res.Sections[n-1].Notes, text)
-			}
-		case WarningsStatement:
-			res.Warnings = append(res.Warnings, text)
-		case FootStatement:
-			res.Foot = append(res.Foot, r.command(text))
-		}
-	}
-}
-
-// command puts the named logs, if any, in place of SOURCE in a line that says
-// what to type next.
-func (r *runner) command(text string) string {
-	args := ""
-	for _, s := range r.sel.req.Sources {
-		args += " " + shellQuote(s)
-	}
-	return strings.ReplaceAll(text, " SOURCE", args)
-}
-
-func shellQuote(s string) string {
-	plain := func(c rune) bool {
-		return unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-_./=:@%+,~", c)
-	}
-	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// located puts the place in the report file before an error of its SQL. shift
-// is the number of lines that the runner put before the report's own.
-func located(rep *Report, st Statement, shift int, err error) error {
-	line, msg := st.Line, err.Error()
-	var se *sql.Error
-	if errors.As(err, &se) {
-		msg = se.Message
-		if se.Line > shift {
-			line += se.Line - 1 - shift
-		}
-		if inner := errors.Unwrap(se); inner != nil {
-			return fmt.Errorf("report %s: %w", rep.Name, err)
-		}
-	}
-	return fmt.Errorf("report %s: %s:%d: %s", rep.Name, rep.File, line, msg)
 }

@@ -74,13 +74,41 @@ func (sel *selection) makeSetTrials(ctx context.Context, d *db, table string, ru
 	if !slices.Contains(sel.reads, "selected_set_trials") {
 		return nil
 	}
-	if sel.decoded {
-		if done, err := d.s.SetTrials(ctx, runs); err != nil {
-			return err
-		} else if done {
-			return d.exec(ctx, "CREATE OR REPLACE TEMP VIEW selected_set_trials AS SELECT * FROM passhat_store.set_trials")
-		}
+	if err := sel.awaited(ctx); err != nil {
+		return err
 	}
+	if !sel.decoded {
+		return sel.sumTrials(ctx, d, table)
+	}
+	// They are read while the statements before the first that needs them run.
+	result := d.s.SetTrials(ctx, runs)
+	sel.await = func(ctx context.Context) error {
+		done, err := result()
+		if err != nil {
+			return err
+		}
+		if !done {
+			if err := d.threads(ctx, false); err != nil {
+				return err
+			}
+			return sel.sumTrials(ctx, d, table)
+		}
+		return d.exec(ctx, "CREATE OR REPLACE TEMP VIEW selected_set_trials AS SELECT * FROM passhat_store.set_trials")
+	}
+	return nil
+}
+
+// awaited has selected_set_trials made, if it is not yet.
+func (sel *selection) awaited(ctx context.Context) error {
+	await := sel.await
+	if sel.await = nil; await == nil {
+		return nil
+	}
+	return await(ctx)
+}
+
+// sumTrials makes selected_set_trials of the trials in DuckDB.
+func (sel *selection) sumTrials(ctx context.Context, d *db, table string) error {
 	return d.exec(ctx, `CREATE OR REPLACE TEMP TABLE request_set_trials AS
 SELECT set_no, trials, configs, quantiles[1] AS p50, quantiles[2] AS p95, quantiles[3] AS p99, turns, tool_calls, input_tokens, output_tokens FROM (
 	SELECT r.set_no, count(*) AS trials, count(s.config) AS configs, quantile_cont(s.duration_s, [0.5, 0.95, 0.99]) AS quantiles,

@@ -30,15 +30,15 @@ FROM selected GROUP BY batch)`
 			if r.sel.req.Policy == PolicyExclude {
 				counted = "n_all - ungraded"
 			}
-			have, err := r.d.s.HaveValues(ctx, r.sel.ofWeeks, "seed", "environment_id")
+			have, err := r.sel.rareValues(ctx, r.d)
 			if err != nil {
 				return "", err
 			}
 			seeds, envs := "selected WHERE seed IS NOT NULL", "selected WHERE environment_id IS NOT NULL"
-			if !have[0] {
+			if !have["seed"] {
 				seeds = "(SELECT NULL::VARCHAR AS batch, NULL::BIGINT AS seed) WHERE false"
 			}
-			if !have[1] {
+			if !have["environment_id"] {
 				envs = "(SELECT NULL::VARCHAR AS batch) WHERE false"
 			}
 			used = `counted AS (SELECT b.batch, sum((` + counted + `) * t.tasks)::BIGINT AS n FROM ` + runs + ` AS t JOIN passhat_store.run_batches AS b
@@ -52,6 +52,25 @@ FROM counted AS c LEFT JOIN seed ON seed.batch = c.batch LEFT JOIN env ON env.ba
 	return "WITH " + used + `
 SELECT coalesce(s.source, u.batch), s.format, s.hash, u.n, u.seeds, u.low, u.high, u.envs
 FROM used AS u LEFT JOIN sources AS s ON s.batch = u.batch ORDER BY coalesce(s.source, u.batch), s.hash, u.batch`, nil
+}
+
+// rare are columns that most logs do not fill.
+var rare = []string{"seed", "environment_id", "config"}
+
+// rareValues says of each of those whether some trial that is looked at may have a value.
+func (sel *selection) rareValues(ctx context.Context, d *db) (map[string]bool, error) {
+	if sel.rare != nil {
+		return sel.rare, nil
+	}
+	have, err := d.s.HaveValues(ctx, sel.ofWeeks, rare...)
+	if err != nil {
+		return nil, err
+	}
+	sel.rare = map[string]bool{}
+	for i, name := range rare {
+		sel.rare[name] = have[i]
+	}
+	return sel.rare, nil
 }
 
 // sourceRows are the rows of sourcesSQL.

@@ -44,6 +44,7 @@ func (r *runner) trimmed(rep *Report, st Statement) Statement {
 		}
 	}
 	st.SQL = strings.Join(lines, "\n")
-	st.Params = scanSQL(st.SQL).params
+	sc := scanSQL(st.SQL)
+	st.Params, st.tables = sc.params, sc.tables
 	return st
 }

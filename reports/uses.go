@@ -47,6 +47,9 @@ func (r *runner) use(ctx context.Context, u *Report) error {
 		if err != nil {
 			return err
 		}
+		if err := r.ready(ctx, st); err != nil {
+			return err
+		}
 		if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(name)+" AS\n"+st.SQL, params); err != nil {
 			return located(u, st, 1, err)
 		}

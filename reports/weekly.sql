@@ -20,6 +20,7 @@
 -- cover: history worst
 -- handles: runs mixed tasks bounds weeks
 -- trials: weekly_pair_runs
+-- failures: weekly_failing
 -- uses: compare
 -- refuse:
 SELECT why FROM (
@@ -80,6 +81,8 @@ HAVING count(*) FILTER (r.monday = w.monday AND r.usable) > 0
 -- here on selected and selected_details are of them only.
 SELECT r.run_no, r.group_no, r.suite, r.run_id, r.usable, p.pair_no, CASE WHEN r.monday = p.monday THEN 'b' ELSE 'a' END AS side
 FROM weekly_runs AS r JOIN compare_pairs AS p ON p.pair_no = r.group_no WHERE r.monday = p.monday OR r.monday = p.then_monday
+-- table: compare_sets
+SELECT run_no, CASE WHEN usable THEN 2 * pair_no + (side = 'b')::INTEGER END AS set_no FROM weekly_pair_runs
 -- table: weekly_window
 -- The usable runs of the window, with how many their week and the window have.
 WITH run AS (
@@ -130,8 +133,6 @@ kind AS (
 SELECT r.* EXCLUDE (week_runs, span_runs), k.* EXCLUDE (run_no), list_max($k::INTEGER[]) AS k,
 	k.c / k.n AS rate, pass_hat_k(k.c, k.n, list_max($k::INTEGER[])) AS hat, pass_hat_k(k.c_high, k.n, list_max($k::INTEGER[])) AS hat_high
 FROM kind AS k JOIN weekly_window AS r ON r.run_no = k.run_no
--- table: compare_sets
-SELECT run_no, CASE WHEN usable THEN 2 * pair_no + (side = 'b')::INTEGER END AS set_no FROM weekly_pair_runs
 -- table: compare_sides
 -- Every task of the two weeks that all runs of its week have.
 SELECT p.pair_no, p.side, t.*
@@ -226,15 +227,23 @@ SELECT t.pair_no, t.task_no, t.suite, t.task_id, t.shape, t.common, t.k, t.a_n, 
 FROM compare_ends AS t LEFT JOIN weekly_tasks AS e ON e.group_no = t.pair_no AND e.task_no = t.task_no
 LEFT JOIN p ON t.common AND p.a_c = t.a_c AND p.a_n = t.a_n AND p.b_c = t.b_c AND p.b_n = t.b_n
 WHERE t.taken = 0 AND t.b_n IS NOT NULL
+-- table: weekly_shown
+-- The worst tasks, and the runs in which they failed.
+SELECT * FROM (SELECT t.*, row_number() OVER (ORDER BY t.b_rate, coalesce(t.b_hat, 0), t.b_n DESC, t.pair_no, t.suite, t.task_id) AS place FROM weekly_changes AS t WHERE t.b_c < t.b_n)
+WHERE $top::BIGINT = 0 OR place <= $top::BIGINT
+-- table: weekly_failing
+SELECT r.run_no, t.task_no FROM weekly_shown AS t JOIN weekly_pair_runs AS r ON r.pair_no = t.pair_no AND r.side = 'b'
 -- table: weekly_settings
 -- Which values every setting had in each of the two weeks.
 WITH combination AS (
 	SELECT DISTINCT r.pair_no, r.side, s.* EXCLUDE (group_no, run_no) FROM selected_run_settings AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no
 ),
 declared AS (
+-- unless config: SELECT NULL::INTEGER AS pair_no, NULL::VARCHAR AS side, NULL::VARCHAR AS config WHERE false
 	SELECT DISTINCT r.pair_no, r.side, s.config::VARCHAR AS config
 	FROM selected AS s JOIN (SELECT r.* FROM weekly_pair_runs AS r LEFT JOIN compare_trials AS t ON t.pair_no = r.pair_no AND t.side = r.side WHERE t.configs > 0 OR NOT r.usable) AS r ON r.run_no = s.run_no
 	WHERE s.config IS NOT NULL
+-- end
 ),
 long AS (
 	SELECT pair_no, side, unnest(['harness', 'harness_version', 'temperature', 'top_p', 'score_name', 'pass_rule', 'git_commit', 'git_branch', 'model', 'agent', 'effort']) AS setting,
@@ -311,20 +320,13 @@ SELECT note FROM (
 ) ORDER BY place, note
 -- section: worst The worst tasks of the week
 -- wide: lower upper error_message shape
-WITH ranked AS (
-	SELECT t.*, row_number() OVER (ORDER BY t.b_rate, coalesce(t.b_hat, 0), t.b_n DESC, t.pair_no, t.suite, t.task_id) AS place FROM weekly_changes AS t WHERE t.b_c < t.b_n
-),
-shown AS (SELECT * FROM ranked WHERE $top::BIGINT = 0 OR place <= $top::BIGINT),
-failed AS (
-	SELECT s.group_no, s.suite, s.task_id, min(s.trace) AS trace, min(s.error_type) AS error_type, min(s.error_message) AS error_message
-	FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no
-	SEMI JOIN shown AS h ON h.pair_no = s.group_no AND h.suite IS NOT DISTINCT FROM s.suite AND h.task_id IS NOT DISTINCT FROM s.task_id
-	WHERE r.side = 'b' AND NOT s.passed GROUP BY s.group_no, s.suite, s.task_id
+WITH failed AS (
+	SELECT w.pair_no, f.task_no, min(f.trace) AS trace, min(f.error_type) AS error_type, min(f.error_message) AS error_message
+	FROM selected_failures AS f JOIN weekly_pair_runs AS w ON w.run_no = f.run_no GROUP BY w.pair_no, f.task_no
 )
 SELECT unnest(p.grp), r.task_id, r.shape, r.b_n AS n, r.b_c AS c, r.b_rate AS rate, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).lower AS lower, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).upper AS upper,
 	r.b_hat AS pass_hat_k, r.a_rate AS rate_before, r.change, f.error_type, f.error_message, f.trace
-FROM shown AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no
-LEFT JOIN failed AS f ON f.group_no = r.pair_no AND f.suite IS NOT DISTINCT FROM r.suite AND f.task_id IS NOT DISTINCT FROM r.task_id
+FROM weekly_shown AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no LEFT JOIN failed AS f ON f.pair_no = r.pair_no AND f.task_no = r.task_no
 ORDER BY r.place
 -- section: history Week by week
 -- chart: line x=week y=pass_hat_k lower=lower upper=upper series=configuration title=pass^k week by week

@@ -69,10 +69,16 @@ func (sel *selection) narrow(ctx context.Context, d *db) error {
 			return err
 		}
 	}
-	none, err := sel.earlierWeeks(ctx, d)
-	if err != nil || none {
-		sel.decoded = false
+	if err := d.threads(ctx, sel.decoded); err != nil {
 		return err
+	}
+	none, err := sel.earlierWeeks(ctx, d)
+	if err != nil {
+		return err
+	}
+	if none {
+		sel.decoded = false
+		return d.threads(ctx, false)
 	}
 	sel.narrowed, sel.ofWeeks = true, span.Runs()
 	sel.filter += " AND EXISTS (SELECT 1 FROM request_span AS p WHERE p.suite IS NOT DISTINCT FROM trials.suite AND p.run_id IS NOT DISTINCT FROM trials.run_id)"

@@ -34,18 +34,33 @@ func (c *column) alike() (int32, bool) {
 	return 0, false
 }
 
+// code is that of a row's value in a column without spans but that of all rows.
+func (c *column) code(row int) int32 {
+	switch {
+	case c.codes != nil:
+		return c.codes[row]
+	case len(c.spans) > 0:
+		return c.spans[0].code
+	}
+	return int32(row)
+}
+
 // number is the value of a row, false for NULL.
 func (c *column) number(row int) (uint64, bool) {
-	code := int32(row)
-	if c.codes != nil {
-		code = c.codes[row]
-	} else if len(c.spans) > 0 {
-		code = c.spans[0].code
-	}
+	code := c.code(row)
 	if code == noValue {
 		return 0, false
 	}
 	return c.nums[code], true
+}
+
+// text is the value of a row, nil for NULL.
+func (c *column) text(row int) []byte {
+	code := c.code(row)
+	if code == noValue {
+		return nil
+	}
+	return c.texts[code]
 }
 
 // size is the number of values, from which codes count.
@@ -130,6 +145,9 @@ func (r *groupReader) column(name string, spans bool) *column {
 	}
 	if c == nil && err == nil {
 		c, err = r.rawColumn(at)
+	}
+	if c == nil && err == nil {
+		c, err = r.textColumn(at)
 	}
 	if c == nil && err == nil {
 		c, err = r.plainColumn(at)
@@ -329,21 +347,9 @@ func (r *groupReader) rawColumn(at int) (*column, error) {
 
 // raw adds the numbers of a page; false: some are missing.
 func (c *column) raw(b []byte, rows int, optional bool) bool {
-	if optional {
-		if len(b) < 4 {
-			return false
-		}
-		n := int(binary.LittleEndian.Uint32(b))
-		if n > len(b)-4 {
-			return false
-		}
-		if v, count := soleRun(b[4 : 4+n]); v != 1 || count < rows {
-			return false
-		}
-		b = b[4+n:]
-	}
+	b, all := withoutLevels(b, rows, optional)
 	switch {
-	case rows <= 0 || c.width == 1 && len(b) < (rows+7)/8 || c.width > 1 && len(b) < rows*c.width:
+	case !all || rows <= 0 || c.width == 1 && len(b) < (rows+7)/8 || c.width > 1 && len(b) < rows*c.width:
 		return false
 	case c.width == 1:
 		for i := range rows {

@@ -31,6 +31,7 @@ type countGroup struct {
 	shape  *column
 
 	trials *trialGroupOf // of trials of a set of runs
+	failed []failedTrial
 }
 
 // costIs is what is known of a row's money.

@@ -43,21 +43,63 @@ const mostDurations = 16_000_000
 //
 // Cached trials are left out, and, where PlaceRuns was to count graded ones, those without a verdict. It
 // says false where there are too many, or a file is not as the store writes it.
-func (s *Session) SetTrials(ctx context.Context, runs []InSet) (bool, error) {
+//
+// The trials are read beside what else is done until the function that it returns is called, which
+// must be, and which fills the table.
+func (s *Session) SetTrials(ctx context.Context, runs []InSet) func() (bool, error) {
 	n := s.numbers
 	if n == nil {
-		return false, nil
+		return func() (bool, error) { return false, nil }
 	}
-	sets, err := s.readTrials(ctx, n, runs)
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
+	known := n.keysOfRuns()
+	var rows [][]driver.Value
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("a file is damaged: %v", r)
+			}
+		}()
+		var sets []*setTrials
+		if sets, err = s.readTrials(ctx, known, n.graded, runs); err == nil {
+			rows = rowsOfSets(sets, s.decoders())
+		}
+	}()
+	return func() (bool, error) {
+		<-done
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		if err != nil {
+			return false, nil // DuckDB says what is wrong, if anything is
+		}
+		err := s.Exec(ctx, setTrialsTable)
+		if err == nil {
+			err = s.appendRows("set_trials", rows)
+		}
+		if err != nil {
+			return false, fmt.Errorf("sum up the trials of several runs: %w", err)
+		}
+		return true, nil
 	}
-	if err != nil {
-		return false, nil // DuckDB says what is wrong, if anything is
+}
+
+// keysOfRuns are the names of runs by their numbers.
+func (n *numbers) keysOfRuns() map[int32]store.RunKey {
+	out := map[int32]store.RunKey{}
+	for i, span := range n.spans {
+		out[span.runNo] = n.runKey(n.runs[i].keys)
 	}
+	return out
+}
+
+// rowsOfSets are the rows of set_trials, several made at once.
+func rowsOfSets(sets []*setTrials, workers int) [][]driver.Value {
 	rows := make([][]driver.Value, len(sets))
 	var wg sync.WaitGroup
-	free := make(chan struct{}, s.decoders())
+	free := make(chan struct{}, workers)
 	for i, set := range sets {
 		wg.Go(func() {
 			free <- struct{}{}
@@ -66,23 +108,12 @@ func (s *Session) SetTrials(ctx context.Context, runs []InSet) (bool, error) {
 		})
 	}
 	wg.Wait()
-	err = s.Exec(ctx, setTrialsTable)
-	if err == nil {
-		err = s.appendRows("set_trials", rows)
-	}
-	if err != nil {
-		return false, fmt.Errorf("sum up the trials of several runs: %w", err)
-	}
-	return true, nil
+	return rows
 }
 
 // readTrials reads what is needed of the trials of each set, in the order of runs; sets without
 // trials are left out.
-func (s *Session) readTrials(ctx context.Context, n *numbers, runs []InSet) ([]*setTrials, error) {
-	key := map[int32]store.RunKey{}
-	for i, span := range n.spans {
-		key[span.runNo] = n.runKey(n.runs[i].keys)
-	}
+func (s *Session) readTrials(ctx context.Context, key map[int32]store.RunKey, graded bool, runs []InSet) ([]*setTrials, error) {
 	sets, setOf, wanted := map[int32]*setTrials{}, map[store.RunKey]*setTrials{}, map[store.RunKey]bool{}
 	var all, found []*setTrials
 	for _, r := range runs {
@@ -113,7 +144,7 @@ func (s *Session) readTrials(ctx context.Context, n *numbers, runs []InSet) ([]*
 			if held += to - from; held > mostDurations {
 				return errUncounted
 			}
-			return set.add(g.trials, n.graded, from, to)
+			return set.add(g.trials, graded, from, to)
 		})
 	})
 	for _, set := range all {
@@ -138,15 +169,7 @@ func setTrialGroup(r *groupReader) (*countGroup, error) {
 }
 
 // there says whether a row has a value.
-func (c *column) there(row int) bool {
-	switch {
-	case c.codes != nil:
-		return c.codes[row] != noValue
-	case len(c.spans) > 0:
-		return c.spans[0].code != noValue
-	}
-	return true
-}
+func (c *column) there(row int) bool { return c.code(row) != noValue }
 
 // add takes rows of a run of the set.
 func (s *setTrials) add(of *trialGroupOf, graded bool, from, to int) error {

@@ -63,6 +63,7 @@ type Session struct {
 	numbers *numbers              // by NumberRuns
 	// numbersKnown: the table functions that read them are there.
 	numbersKnown bool
+	alone        bool // on one thread, see OneThread
 
 	side sideTables
 
