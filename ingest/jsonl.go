@@ -111,6 +111,7 @@ type lineReader struct {
 	vals   []Value
 	names  []string
 	keys   keyTree
+	forms  lineForms
 }
 
 func newLineReader(in *Input, opt *Options) (*lineReader, error) {
@@ -128,10 +129,17 @@ func (r *lineReader) line(b []byte, no int64, path string) {
 		return
 	}
 	if len(r.base) == 0 {
+		formed := r.forms.usable(r.m)
+		if formed && r.forms.read(r.m, b, i, no, path) {
+			return
+		}
 		vals, end, shape := r.keys.scan(b, i, r.vals[:0], &r.m.arena)
 		r.vals = vals
 		if shape != nil && skipSpace(b, end) == len(b) {
 			r.m.Row(shape, vals, no, path, b)
+			if formed {
+				r.forms.learn(r.m, b, i, shape)
+			}
 			return
 		}
 	}
@@ -153,7 +161,7 @@ func (r *lineReader) line(b []byte, no int64, path string) {
 	folds := r.m.folds
 	shape := r.m.Shape(r.names)
 	if r.m.folds != folds {
-		r.keys = keyTree{} // its shapes count no more
+		r.keys, r.forms = keyTree{}, lineForms{} // their shapes count no more
 	}
 	if len(r.base) == 0 {
 		r.keys.learn(fields, shape)

@@ -109,13 +109,27 @@ func (m *Mapper) Row(shape *Shape, vals []Value, line int64, path string, raw []
 	m.begin(shape)
 	shape.count(&m.row, vals)
 	t := m.next()
-	if reason := m.fill(t, shape, vals); reason != "" {
-		m.Trials = m.Trials[:len(m.Trials)-1]
-		m.reject(line, path, reason, raw)
+	if !m.end(t, m.fill(t, shape, vals), line, path, raw) {
 		return
 	}
+	switch m.row.mode {
+	case runList:
+		m.expandRuns(shape, line, path, raw)
+	case runCounts:
+		m.expandCounts(shape, line, path, raw)
+	}
+}
+
+// end completes the last trial, unless a reason why it can't be read, or the row itself,
+// says that there is none.
+func (m *Mapper) end(t *store.Trial, reason string, line int64, path string, raw []byte) bool {
+	if reason != "" {
+		m.Trials = m.Trials[:len(m.Trials)-1]
+		m.reject(line, path, reason, raw)
+		return false
+	}
 	if m.row.mode == oneTrial && m.noTrial() {
-		return
+		return false
 	}
 	h := xxh3.Hash128(raw)
 	binary.BigEndian.PutUint64(t.RowHash[:8], h.Hi)
@@ -128,12 +142,7 @@ func (m *Mapper) Row(shape *Shape, vals []Value, line int64, path string, raw []
 	} else {
 		t.SourceRow = m.arena.str([]byte(path))
 	}
-	switch m.row.mode {
-	case runList:
-		m.expandRuns(shape, line, path, raw)
-	case runCounts:
-		m.expandCounts(shape, line, path, raw)
-	}
+	return true
 }
 
 // Drain hands over what Row has made and forgets it; it returns false when
