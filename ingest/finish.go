@@ -22,6 +22,7 @@ type finisher struct {
 	m              Mapper // what setters need
 
 	clean [6][]byte // see redactText
+	model []byte    // the last one that was no address with a password
 
 	count finishCounts
 }

@@ -37,16 +37,21 @@ func (f *finisher) redact(t *store.Trial) {
 		f.redactText(s, true, &f.clean[3+i])
 	}
 	// A model may be named by its address.
+	if t.Model == "" || t.Model == string(f.model) {
+		return
+	}
 	if text, n := withoutCredentials(t.Model); n > 0 {
 		t.Model = text
 		f.count.redacted += int64(n)
+		return
 	}
+	f.model = append(f.model[:0], t.Model...)
 }
 
 // redactText does it for one text. clean is a copy of the last of its column that had
 // nothing: most are the same again.
 func (f *finisher) redactText(s *string, isJSON bool, clean *[]byte) {
-	if len(*s) < minNamed || *s == string(*clean) {
+	if len(*s) < minNamed || *s == string(*clean) || isHarmless(*s) {
 		return
 	}
 	text, named := withoutNamed(*s, isJSON)
@@ -58,6 +63,42 @@ func (f *finisher) redactText(s *string, isJSON bool, clean *[]byte) {
 		return
 	}
 	*clean = append((*clean)[:0], *s...)
+}
+
+// harmlessByte says which bytes are parts of names and paths: 1 those of tokens and 2
+// others at which nothing begins that is looked for.
+var harmlessByte = func() (t [256]uint8) {
+	for c := range 256 {
+		switch {
+		case tokenByte[c]:
+			t[c] = 1
+		case !beginsNamed[c] && c != ' ':
+			t[c] = 2
+		}
+	}
+	return t
+}()
+
+// isHarmless reports whether a text plainly holds nothing that redactText looks for, as
+// the paths of traces mostly do: no blank, nothing at which withoutNamed looks closer but
+// a '-' within a name, and no run as long as a token.
+func isHarmless(s string) bool {
+	run, name := 0, false
+	for i := range len(s) {
+		c := s[i]
+		switch harmlessByte[c] {
+		case 1:
+			if run++; run == minToken || c == '-' && !name {
+				return false
+			}
+			name = true
+		case 2:
+			run, name = 0, nameByte[c]
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // withoutTokens replaces tokens in s, which may be JSON, and counts them. A
