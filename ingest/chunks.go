@@ -11,7 +11,7 @@ import (
 
 // chunkBytes is how much text one chunk holds, more only for a longer line;
 // tests make it small.
-var chunkBytes = 512 << 10
+var chunkBytes = 128 << 10
 
 // chunkReader turns the text of a chunk into its trials and rejects, up to some
 // tens of thousands; more says that it is to be called again for the rest.

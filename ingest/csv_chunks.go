@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"sync/atomic"
 	"unicode/utf8"
 )
@@ -50,6 +51,12 @@ func (p *pipeline) cutTable(ctx context.Context, s *csvScanner) (rest *csvScanne
 		n, err := io.ReadFull(s.r, b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		whole := bytes.LastIndexByte(b, '\n') + 1
+		for err == nil && whole == 0 && len(b) < 4*chunkBytes { // a long line
+			b = slices.Grow(b, chunkBytes)
+			n, err = io.ReadFull(s.r, b[len(b):cap(b)])
+			b = b[:len(b)+n]
+			whole = bytes.LastIndexByte(b, '\n') + 1
+		}
 		if err != nil || whole == 0 || bytes.IndexByte(b[:whole], '"') >= 0 {
 			// An error of the reader comes again to the scanner.
 			rest := newCSVScanner(io.MultiReader(bytes.NewReader(bytes.Clone(b)), s.r), s.delim, s.offset, s.line)

@@ -194,7 +194,7 @@ func (p *pipeline) fresh() *chunk {
 }
 
 // maxReuse is how large a chunk's buffer may be to be kept.
-var maxReuse = 4 * chunkBytes
+var maxReuse = 16 * chunkBytes
 
 func (p *pipeline) release(c *chunk) {
 	if cap(c.buf) > maxReuse {

@@ -96,7 +96,7 @@ func (b *Batch) dedupe(ctx context.Context, older []olderFile) (findings, error)
 		for _, f := range older {
 			err := readKeys(ctx, f.path, f.want,
 				func(row *storedRow, id identity) {
-					if s := t.find(id.group); s.rows > 0 {
+					if s := t.find(id.group); s != nil {
 						s.older[verdictIndex(row.Passed)] |= 1 << id.bit
 					}
 				})
@@ -124,9 +124,6 @@ func (b *Batch) fill(ctx context.Context, total, pass, passes int64) (*groupTabl
 				return
 			}
 			t.add(g)
-			if t.n > len(t.slots)*3/4 {
-				t.grow()
-			}
 		})
 		if err != nil {
 			return nil, err
@@ -135,24 +132,11 @@ func (b *Batch) fill(ctx context.Context, total, pass, passes int64) (*groupTabl
 	return t, nil
 }
 
-func (t *groupTable) grow() {
-	old := t.slots
-	t.slots = make([]groupSlot, 2*len(old))
-	for i := range old {
-		if old[i].rows > 0 {
-			*t.find(old[i].hash) = old[i]
-		}
-	}
-}
-
 // tally counts what a filled table says and returns the contradictions.
 func (f *findings) tally(t *groupTable) []identity {
 	var conflicts []identity
-	for i := range t.slots {
-		s := &t.slots[i]
-		if s.rows == 0 {
-			continue
-		}
+	for i := range t.groups {
+		s := &t.groups[i]
 		all := s.mine[0] | s.mine[1] | s.mine[2] // what older batches hold besides is not this one's fault
 		if both := all & (s.mine[0] | s.older[0]) & (s.mine[1] | s.older[1]); both != 0 {
 			for ; both != 0; both &= both - 1 {

@@ -120,7 +120,7 @@ type idGroup struct {
 	hash hash128
 	has  [3]uint64
 	run  uint32 // in Batch.runList
-	rows uint32 // 0: the place is empty
+	rows uint32
 }
 
 const idSize = 16 + 3*8 + 2*4
@@ -136,68 +136,65 @@ func verdictIndex(passed Opt[bool]) int {
 	return 0
 }
 
-// idTable collects the identities of a Part's rows: open addressing. It goes to a
-// spill when it grows large.
+// idTable collects the identities of a Part's rows, in pieces: rows of a group that
+// follow each other are one, and so are all of a group once the pieces have become
+// many. They go to a spill where that does not make them few.
 type idTable struct {
-	slots []idGroup
-	n     int
-	last  *idGroup // of the last row
-	spill spill
+	pieces []idGroup
+	index  groupIndex // of fold
+	spill  spill
 }
 
-// maxGroups is how many groups an idTable holds, some 13 MB.
-const maxGroups = 1 << 17
+// maxGroups is how many pieces an idTable holds, some 6 MB.
+var maxGroups = 1 << 17
 
 // note counts a row.
 func (t *idTable) note(id identity, run uint32, verdict int) error {
-	g := t.last
-	if g == nil || g.hash != id.group || g.rows == math.MaxUint32 {
-		if t.n >= maxGroups || g != nil && g.rows == math.MaxUint32 {
-			if err := t.pour(); err != nil {
+	n := len(t.pieces)
+	if n == 0 || t.pieces[n-1].hash != id.group || t.pieces[n-1].rows == math.MaxUint32 {
+		if n >= maxGroups {
+			if err := t.fold(); err != nil {
 				return err
 			}
 		}
-		if t.n >= len(t.slots)/2 {
-			t.grow()
-		}
-		g = findGroup(t.slots, id.group)
-		if g.rows == 0 {
-			g.hash, g.run = id.group, run
-			t.n++
-		}
-		t.last = g
+		t.pieces = append(t.pieces, idGroup{hash: id.group, run: run})
+		n = len(t.pieces)
 	}
+	g := &t.pieces[n-1]
 	g.has[verdict] |= 1 << id.bit
 	g.rows++
 	return nil
 }
 
-func findGroup(slots []idGroup, h hash128) *idGroup {
-	mask := uint64(len(slots) - 1)
-	for i := h.lo & mask; ; i = (i + 1) & mask {
-		if s := &slots[i]; s.rows == 0 || s.hash == h {
-			return s
+// fold puts the pieces of each group together, or all into the spill if that leaves
+// more than half of them.
+func (t *idTable) fold() error {
+	t.index.reset(len(t.pieces))
+	kept := t.pieces[:0]
+	for i := range t.pieces {
+		g := t.pieces[i]
+		slot := t.index.find(g.hash, func(at int) hash128 { return kept[at].hash })
+		if slot.at > 0 && kept[slot.at-1].rows <= math.MaxUint32-g.rows {
+			have := &kept[slot.at-1]
+			have.rows += g.rows
+			for v, has := range g.has {
+				have.has[v] |= has
+			}
+			continue
 		}
+		kept = append(kept, g)
+		*slot = textSlot{g.hash.tag(), int32(len(kept))}
 	}
-}
-
-func (t *idTable) grow() {
-	old := t.slots
-	t.slots = make([]idGroup, max(64, 4*len(old)))
-	for i := range old {
-		if old[i].rows > 0 {
-			*findGroup(t.slots, old[i].hash) = old[i]
-		}
+	if t.pieces = kept; len(kept) > maxGroups/2 {
+		return t.pour()
 	}
+	return nil
 }
 
 // pour empties the table into its spill.
 func (t *idTable) pour() error {
-	for i := range t.slots {
-		g := &t.slots[i]
-		if g.rows == 0 {
-			continue
-		}
+	for i := range t.pieces {
+		g := &t.pieces[i]
 		b := binary.LittleEndian.AppendUint64(t.spill.buf, g.hash.hi)
 		b = binary.LittleEndian.AppendUint64(b, g.hash.lo)
 		for _, has := range g.has {
@@ -208,13 +205,12 @@ func (t *idTable) pour() error {
 			return err
 		}
 	}
-	clear(t.slots)
-	t.n, t.last = 0, nil
+	t.pieces = t.pieces[:0]
 	return nil
 }
 
 // groups is how many groups it holds, some of them perhaps in pieces.
-func (t *idTable) groups() int64 { return int64(t.n) + t.spill.n }
+func (t *idTable) groups() int64 { return int64(len(t.pieces)) + t.spill.n }
 
 // each calls f for every group, or piece of one.
 func (t *idTable) each(f func(*idGroup)) error {
@@ -226,10 +222,8 @@ func (t *idTable) each(f func(*idGroup)) error {
 		g.run, g.rows = binary.LittleEndian.Uint32(b[40:]), binary.LittleEndian.Uint32(b[44:])
 		f(&g)
 	})
-	for i := range t.slots {
-		if t.slots[i].rows > 0 {
-			f(&t.slots[i])
-		}
+	for i := range t.pieces {
+		f(&t.pieces[i])
 	}
 	return err
 }
@@ -291,51 +285,6 @@ func (s *spill) each(f func([]byte)) error {
 func (s *spill) close() {
 	if s.f != nil {
 		s.f.Close()
-	}
-}
-
-// groupTable is what the batch and older batches hold of groups.
-type groupTable struct {
-	slots []groupSlot
-	n     int
-}
-
-type groupSlot struct {
-	hash  hash128
-	mine  [3]uint64 // as idGroup.has
-	older [3]uint64
-	rows  int64 // of the batch; 0: the slot is empty
-	run   uint32
-}
-
-func newGroupTable(groups int64) *groupTable {
-	size := int64(16)
-	for size < groups+groups/2 {
-		size *= 2
-	}
-	return &groupTable{slots: make([]groupSlot, size)}
-}
-
-// find returns the slot of a group, an empty one if it is not in the table.
-func (t *groupTable) find(h hash128) *groupSlot {
-	mask := uint64(len(t.slots) - 1)
-	for i := h.lo & mask; ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		if s.rows == 0 || s.hash == h {
-			return s
-		}
-	}
-}
-
-func (t *groupTable) add(g *idGroup) {
-	s := t.find(g.hash)
-	if s.rows == 0 {
-		s.hash, s.run = g.hash, g.run
-		t.n++
-	}
-	s.rows += int64(g.rows)
-	for i, has := range g.has {
-		s.mine[i] |= has
 	}
 }
 

@@ -59,6 +59,7 @@ func TestTally(t *testing.T) {
 			continue
 		}
 		table := newGroupTable(10)
+		table.add(&idGroup{hash: s.hash})
 		*table.find(s.hash) = s
 		got, want := findings{runs: map[uint32]bool{}}, findings{}
 		conflicts := got.tally(table)
@@ -102,5 +103,47 @@ func TestIdentityBorders(t *testing.T) {
 	}
 	if len(seen) != 16 {
 		t.Errorf("%d places, want 16", len(seen))
+	}
+}
+
+// TestIDTable: whatever the order of the rows, whether their groups fit or not, the
+// table counts what a map does.
+func TestIDTable(t *testing.T) {
+	defer func(n int) { maxGroups = n }(maxGroups)
+	rng := rand.New(rand.NewPCG(6, 6))
+	for try := range 60 {
+		maxGroups = 4 + rng.IntN(40)
+		table := idTable{spill: spill{path: t.TempDir() + "/ids", size: idSize}}
+		want := map[hash128]groupSlot{}
+		h := hash128{}
+		for range rng.IntN(3000) {
+			if rng.IntN(1+try%8) == 0 {
+				h = hash128{uint64(rng.IntN(3)), uint64(rng.IntN(1 + 10*try))}
+			}
+			bit, verdict := uint8(rng.IntN(64)), rng.IntN(3)
+			if err := table.note(identity{h, bit}, uint32(h.lo), verdict); err != nil {
+				t.Fatal(err)
+			}
+			s := want[h]
+			s.hash, s.run, s.rows = h, uint32(h.lo), s.rows+1
+			s.mine[verdict] |= 1 << bit
+			want[h] = s
+		}
+		got := newGroupTable(2)
+		if err := table.each(got.add); err != nil {
+			t.Fatal(err)
+		}
+		table.spill.close()
+		if len(got.groups) != len(want) || int64(len(want)) > table.groups() {
+			t.Fatalf("%d groups, want %d of %d", len(got.groups), len(want), table.groups())
+		}
+		for h, s := range want {
+			if have := got.find(h); have == nil || *have != s {
+				t.Fatalf("%v: %+v, want %+v", h, have, s)
+			}
+		}
+		if got.find(hash128{9, 9}) != nil {
+			t.Fatal("a group is there that is not")
+		}
 	}
 }
