@@ -17,10 +17,11 @@ import (
 //	                    n, c, c_high, graded, ungraded for the runs that count alike, of which there
 //	                    are runs. Where a group has one run a kind is tasks alike, else it is a task; least
 //	                    is its smallest n.
-//	selected_run_kinds  group_no, suite, run_id, weight, n, c, c_high, tasks (alike), the sums missing,
-//	                    ungraded, cost_nano, cost_n over them, and of the tasks over all runs of the
-//	                    group: least, the smallest n, and level, whether n is the same everywhere. Only
-//	                    tasks with trials that every run of the group has.
+//	selected_run_kinds  group_no, suite, run_id, weight, n, c, c_high, tasks (alike), the sums missing
+//	                    and ungraded over them, and of the tasks over all runs of the group: least, the
+//	                    smallest n, and level, whether n is the same everywhere. Only tasks with
+//	                    trials that every run of the group has.
+//	selected_money      group_no, the sums cost_nano and cost_n over those tasks.
 //	selected_run_totals group_no, suite, run_id, graded, ungraded of all tasks.
 //
 // They are made of selected_task_runs or, where nothing else reads that, by a
@@ -266,8 +267,10 @@ FROM selected_task_runs AS t JOIN task AS x ON x.group_no = t.group_no AND x.sui
 CREATE OR REPLACE TEMP TABLE selected_run_kinds AS
 WITH cell AS (SELECT *, min(n) OVER task AS least, max(n) OVER task AS most FROM selected_task_runs WHERE in_every_run AND n > 0 WINDOW task AS (PARTITION BY group_no, suite, task_id))
 SELECT group_no, suite, run_id, weight, n, c, c_high, least, least = most AS level, count(*) AS tasks,
-	sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n
+	sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing
 FROM cell GROUP BY ALL;
+CREATE OR REPLACE TEMP TABLE selected_money AS
+SELECT group_no, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no;
 CREATE OR REPLACE TEMP TABLE selected_run_totals AS
 SELECT group_no, suite, run_id, sum(graded)::BIGINT AS graded, sum(ungraded)::BIGINT AS ungraded FROM selected_task_runs GROUP BY ALL`)
 	if err != nil {

@@ -93,22 +93,26 @@ func (sel *selection) taskN() string {
 // singleKinds serves groups of one run each: its counts are those of its tasks.
 func (sel *selection) singleKinds(ctx context.Context, d *db) error {
 	return d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_kinds AS
-WITH alike AS (SELECT r.group_no, t.suite, %s, sum(t.tasks)::BIGINT AS tasks FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no
+WITH alike AS (SELECT r.group_no, t.suite, %[1]s, sum(t.tasks)::BIGINT AS tasks FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no
 	JOIN request_verdicts AS v ON v.group_no = r.group_no GROUP BY ALL)
 SELECT group_no, row_number() OVER (ORDER BY group_no, n, c, c_high, graded, suite) AS kind, suite, tasks, 1.0::DOUBLE AS weight, true AS in_every_run,
 	n AS least, n, c, c_high, graded, ungraded, 1::BIGINT AS pooled_runs, 1::BIGINT AS runs FROM alike;
-%s;
-%s`, sel.counts("t.", "n_all"), sel.runKindsOfCells(), runTotalsOfCells))
+CREATE OR REPLACE TEMP TABLE selected_money AS
+WITH cell AS (SELECT r.group_no, %[1]s, t.cost_nano, t.cost_n FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no
+	JOIN request_verdicts AS v ON v.group_no = r.group_no)
+SELECT group_no, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n FROM cell WHERE n > 0 GROUP BY group_no;
+%[2]s;
+%[3]s`, sel.counts("t.", "n_all"), sel.runKindsOfCells(), runTotalsOfCells))
 }
 
 // runKindsOfCells makes selected_run_kinds where all tasks are in every run with
 // the same n, and of groups of one run.
 func (sel *selection) runKindsOfCells() string {
 	return fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE selected_run_kinds AS
-WITH cell AS (SELECT r.group_no, t.suite, t.run_id, %s, greatest(t.planned - t.n_all - t.cached, 0) AS missing, t.tasks, t.cost_nano, t.cost_n
+WITH cell AS (SELECT r.group_no, t.suite, t.run_id, %s, greatest(t.planned - t.n_all - t.cached, 0) AS missing, t.tasks
 	FROM selected_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no JOIN request_verdicts AS v ON v.group_no = r.group_no)
 SELECT group_no, suite, run_id, 1.0::DOUBLE AS weight, n, c, c_high, n AS least, true AS level, sum(tasks)::BIGINT AS tasks,
-	sum(ungraded * tasks)::BIGINT AS ungraded, sum(missing * tasks)::BIGINT AS missing, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n
+	sum(ungraded * tasks)::BIGINT AS ungraded, sum(missing * tasks)::BIGINT AS missing
 FROM cell WHERE n > 0 GROUP BY ALL`, sel.counts("t.", "n_all"))
 }
 
@@ -121,6 +125,10 @@ func (sel *selection) pooledKinds(ctx context.Context, d *db) error {
 	n := "t.n"
 	if sel.req.Policy == PolicyExclude {
 		n = "t.n - t.ungraded"
+	}
+	money := "SELECT p.group_no, m.* FROM passhat_store.counted_money AS m JOIN (SELECT DISTINCT place, group_no FROM request_groups) AS p ON p.place = m.place"
+	if !sel.counted {
+		money = "SELECT p.group_no, m.* FROM request_cells AS m JOIN request_groups AS p ON p.run_no = m.run_no"
 	}
 	err := d.exec(ctx, fmt.Sprintf(`CREATE OR REPLACE TEMP TABLE request_group_tasks AS
 WITH known AS (SELECT group_no, suite, count(*) AS run_count FROM request_groups GROUP BY group_no, suite),
@@ -138,7 +146,11 @@ JOIN request_group_tasks AS x ON x.group_no = t.group_no AND x.task_no = t.task_
 CREATE OR REPLACE TEMP TABLE request_tasks AS
 SELECT any_value(suite) AS suite, task_no, count(*) AS groups, sum(ungraded)::BIGINT AS ungraded, min(n_min)::BIGINT AS n_min, max(most)::BIGINT AS n_max, bool_and(in_every_run) AS in_every_run
 FROM request_group_tasks GROUP BY task_no;
-%[3]s`, n, sel.counts("t.", "n"), runTotalsOfCells))
+CREATE OR REPLACE TEMP TABLE selected_money AS
+SELECT x.group_no, sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n
+FROM (%[4]s) AS t JOIN request_group_tasks AS x ON x.group_no = t.group_no AND x.task_no = t.task_no
+WHERE x.in_every_run AND x.n_min > 0 GROUP BY x.group_no;
+%[3]s`, n, sel.counts("t.", "n"), runTotalsOfCells, money))
 	if err != nil {
 		return err
 	}
@@ -155,8 +167,7 @@ FROM request_group_tasks GROUP BY task_no;
 // runKindsOfTasks makes selected_run_kinds where it takes another look at every
 // task to know which ones all runs have.
 func (sel *selection) runKindsOfTasks(ctx context.Context, d *db) error {
-	cell := `SELECT r.group_no, r.suite, r.run_id, t.n, t.c, t.ungraded, x.least, x.least = x.most AS level, count(*) AS tasks, 0 AS missing,
-		sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n
+	cell := `SELECT r.group_no, r.suite, r.run_id, t.n, t.c, t.ungraded, x.least, x.least = x.most AS level, count(*) AS tasks, 0 AS missing
 	FROM request_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no
 	JOIN request_group_tasks AS x ON x.group_no = r.group_no AND x.task_no = t.task_no
 	WHERE x.in_every_run GROUP BY ALL`
@@ -173,7 +184,7 @@ func (sel *selection) runKindsOfTasks(ctx context.Context, d *db) error {
 			return err
 		}
 		cell = `SELECT r.group_no, r.suite, r.run_id, t.n, t.c, t.ungraded, x.least, x.least = x.most AS level, sum(t.tasks)::BIGINT AS tasks,
-		` + missing + ` AS missing, sum(t.cost_nano)::HUGEINT AS cost_nano, sum(t.cost_n)::BIGINT AS cost_n
+		` + missing + ` AS missing
 	FROM passhat_store.counted_cells AS t JOIN request_groups AS r ON r.run_no = t.run_no JOIN passhat_store.counted_runs AS g ON g.run_no = t.run_no
 	JOIN request_classes AS x ON x.class = t.class GROUP BY ALL`
 	}
@@ -181,7 +192,7 @@ func (sel *selection) runKindsOfTasks(ctx context.Context, d *db) error {
 WITH cell AS (%s),
 counted AS (SELECT t.* EXCLUDE (n, c, ungraded), %s FROM cell AS t JOIN request_verdicts AS v ON v.group_no = t.group_no)
 SELECT group_no, suite, run_id, 1.0::DOUBLE AS weight, n, c, c_high, least, level, sum(tasks)::BIGINT AS tasks,
-	sum(ungraded * tasks)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing, sum(cost_nano)::HUGEINT AS cost_nano, sum(cost_n)::BIGINT AS cost_n
+	sum(ungraded * tasks)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing
 FROM counted WHERE n > 0 GROUP BY ALL`, cell, sel.counts("t.", "n")))
 }
 

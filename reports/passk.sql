@@ -131,9 +131,9 @@ run_figures AS (
 ),
 -- end
 sums AS (
-	SELECT group_no, sum(n * tasks)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing,
-		sum(cost_nano)::DOUBLE / 1e9 / nullif(sum(cost_n)::DOUBLE, 0) AS cost_per_trial
-	FROM selected_run_kinds GROUP BY group_no
+	SELECT s.*, m.cost_nano::DOUBLE / 1e9 / nullif(m.cost_n::DOUBLE, 0) AS cost_per_trial
+	FROM (SELECT group_no, sum(n * tasks)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded, sum(missing)::BIGINT AS missing FROM selected_run_kinds GROUP BY group_no) AS s
+	LEFT JOIN selected_money AS m ON m.group_no = s.group_no
 ),
 listed AS (
 	SELECT g.* EXCLUDE (tasks_of, level_of), s.* EXCLUDE (group_no), n.grp,

@@ -96,6 +96,7 @@ func TestSmallTables(t *testing.T) {
 		for _, text := range []string{
 			"SELECT * FROM selected_groups ORDER BY group_no", "SELECT suite, run_id, r0, r1, run_at FROM selected_runs ORDER BY ALL",
 			"SELECT * EXCLUDE (kind) FROM selected_kinds ORDER BY ALL", "SELECT * FROM selected_run_kinds ORDER BY ALL", "SELECT * FROM selected_run_totals ORDER BY ALL",
+			"SELECT * FROM selected_money ORDER BY ALL",
 			"SELECT group_no, grp, suite, run_id, task_id, trial, passed, graded, weight FROM selected ORDER BY ALL",
 		} {
 			rows, err := s.Query(t.Context(), text, nil)

@@ -98,10 +98,7 @@ func (sel *selection) kindsOf(r *smallRun) (kinds []smallKind, tasks map[smallKi
 
 // runKinds are the rows of selected_run_kinds of a run.
 func (sel *selection) runKinds(r *smallRun) [][]any {
-	type sums struct {
-		tasks, ungraded, missing, costN int64
-		nano                            *big.Int
-	}
+	type sums struct{ tasks, ungraded, missing int64 }
 	of := map[smallKind]*sums{}
 	for _, row := range r.rows {
 		n, high := sel.smallN(row)
@@ -117,24 +114,39 @@ func (sel *selection) runKinds(r *smallRun) [][]any {
 		s.tasks++
 		s.ungraded += row.Ungraded
 		s.missing += r.missing(row)
-		s.costN += row.CostN
-		if row.Priced {
-			if s.nano == nil {
-				s.nano = new(big.Int)
-			}
-			s.nano.Add(s.nano, big.NewInt(row.Nano))
-		}
 	}
 	var out [][]any
 	for _, k := range slices.SortedFunc(maps.Keys(of), smallKind.compare) {
 		s := of[k]
-		var nano any
-		if s.nano != nil {
-			nano = s.nano
-		}
-		out = append(out, []any{int32(r.number), orNil(r.Suite), orNil(r.RunID), 1.0, k.n, k.c, k.high, k.n, true, s.tasks, s.ungraded, s.missing, nano, s.costN})
+		out = append(out, []any{int32(r.number), orNil(r.Suite), orNil(r.RunID), 1.0, k.n, k.c, k.high, k.n, true, s.tasks, s.ungraded, s.missing})
 	}
 	return out
+}
+
+// money is the row of selected_money of a run; nil: it has no trials.
+func (sel *selection) money(r *smallRun) [][]any {
+	var nano *big.Int
+	costN, tried := int64(0), false
+	for _, row := range r.rows {
+		if n, _ := sel.smallN(row); n == 0 {
+			continue
+		}
+		tried = true
+		costN += row.CostN
+		if row.Priced {
+			if nano == nil {
+				nano = new(big.Int)
+			}
+			nano.Add(nano, big.NewInt(row.Nano))
+		}
+	}
+	switch {
+	case !tried:
+		return nil
+	case nano == nil:
+		return [][]any{{int32(r.number), nil, costN}}
+	}
+	return [][]any{{int32(r.number), nano, costN}}
 }
 
 // writeSmall gives DuckDB the tables.
@@ -166,6 +178,7 @@ func (sel *selection) writeSmall(ctx context.Context, d *db, runs []*smallRun) e
 		}
 		add("selected_run_totals", int32(r.number), orNil(r.Suite), orNil(r.RunID), graded, ungraded)
 		rows["selected_run_kinds"] = append(rows["selected_run_kinds"], sel.runKinds(r)...)
+		rows["selected_money"] = append(rows["selected_money"], sel.money(r)...)
 	}
 	for _, table := range slices.Sorted(maps.Keys(rows)) {
 		if err := d.s.FillTemp(table, rows[table]); err != nil {
@@ -192,7 +205,8 @@ CREATE OR REPLACE TEMP TABLE selected_groups (group_no INTEGER, grp STRUCT(%s), 
 CREATE OR REPLACE TEMP TABLE selected_kinds (group_no INTEGER, kind BIGINT, suite VARCHAR, tasks BIGINT, weight DOUBLE, in_every_run BOOLEAN,
 	least BIGINT, n BIGINT, c BIGINT, c_high BIGINT, graded BIGINT, ungraded BIGINT, pooled_runs BIGINT, runs BIGINT);
 CREATE OR REPLACE TEMP TABLE selected_run_kinds (group_no INTEGER, suite VARCHAR, run_id VARCHAR, weight DOUBLE, n BIGINT, c BIGINT, c_high BIGINT,
-	least BIGINT, level BOOLEAN, tasks BIGINT, ungraded BIGINT, missing BIGINT, cost_nano HUGEINT, cost_n BIGINT);
+	least BIGINT, level BOOLEAN, tasks BIGINT, ungraded BIGINT, missing BIGINT);
+CREATE OR REPLACE TEMP TABLE selected_money (group_no INTEGER, cost_nano HUGEINT, cost_n BIGINT);
 CREATE OR REPLACE TEMP TABLE selected_run_totals (group_no INTEGER, suite VARCHAR, run_id VARCHAR, graded BIGINT, ungraded BIGINT)`, rs, fields[2:], gs)
 }
 

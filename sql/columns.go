@@ -315,58 +315,6 @@ func (c *column) dictionary(page *file.DictionaryPage, buf *decodeBuf) error {
 	return nil
 }
 
-// rawColumn reads a column of numbers that stand in its pages as they are and have no
-// NULL among them; nil: it is not so.
-func (r *groupReader) rawColumn(at int) (*column, error) {
-	chunk, err := r.rg.MetaData().ColumnChunk(at)
-	if err != nil || chunk.HasDictionaryPage() || widthOf(chunk.Type()) == 0 {
-		return nil, err
-	}
-	pages, err := r.rg.GetColumnPageReader(at)
-	if err != nil {
-		return nil, err
-	}
-	defer pages.Close()
-	c := &column{width: widthOf(chunk.Type())}
-	optional := r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1
-	c.nums = r.buf.nums.take(r.rows)
-	for len(c.nums) < r.rows && pages.Next() {
-		page, ok := pages.Page().(*file.DataPageV1)
-		if !ok || pq.Encoding(page.Encoding()) != pq.Encodings.Plain {
-			return nil, nil
-		}
-		if !c.raw(page.Data(), min(int(page.NumValues()), r.rows-len(c.nums)), optional) {
-			return nil, nil
-		}
-	}
-	if err := pages.Err(); err != nil || len(c.nums) < r.rows {
-		return nil, err
-	}
-	return c, nil
-}
-
-// raw adds the numbers of a page; false: some are missing.
-func (c *column) raw(b []byte, rows int, optional bool) bool {
-	b, all := withoutLevels(b, rows, optional)
-	switch {
-	case !all || rows <= 0 || c.width == 1 && len(b) < (rows+7)/8 || c.width > 1 && len(b) < rows*c.width:
-		return false
-	case c.width == 1:
-		for i := range rows {
-			c.nums = append(c.nums, uint64(b[i>>3]>>(i&7)&1))
-		}
-	case c.width == 4:
-		for i := range rows {
-			c.nums = append(c.nums, uint64(int64(int32(binary.LittleEndian.Uint32(b[4*i:])))))
-		}
-	default:
-		for i := range rows {
-			c.nums = append(c.nums, binary.LittleEndian.Uint64(b[8*i:]))
-		}
-	}
-	return true
-}
-
 // micros says whether a column's numbers are times in microseconds.
 func (r *groupReader) micros(name string) bool {
 	at, ok := r.place[name]

@@ -198,21 +198,31 @@ func hybrid(b []byte, width, n int, run func(v int32, n int), packed func(v []in
 // unpack decodes values of so many bits, which lie without gaps, the lowest first.
 func unpack(out []int32, b []byte, width int) {
 	mask := uint64(1)<<width - 1
-	acc, have, at := uint64(0), 0, 0
-	for i := range out {
-		if have < width {
-			if at+4 <= len(b) {
-				acc |= uint64(binary.LittleEndian.Uint32(b[at:])) << have
-				at, have = at+4, have+32
-			} else {
-				for have < width {
-					acc |= uint64(b[at]) << have
-					at, have = at+1, have+8
-				}
-			}
-		}
-		out[i] = int32(acc & mask)
-		acc >>= width
-		have -= width
+	bit, i := 0, 0
+	for ; i < len(out) && bit>>3+8 <= len(b); i++ {
+		out[i] = int32(binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask)
+		bit += width
 	}
+	for ; i < len(out); i++ { // the last bytes one by one
+		v, at := uint64(0), bit>>3
+		for shift := 0; shift < width+bit&7; shift += 8 {
+			v |= uint64(b[at]) << shift
+			at++
+		}
+		out[i] = int32(v >> (bit & 7) & mask)
+		bit += width
+	}
+}
+
+// bits appends n bits as codes, the lowest of a byte first.
+func bits(codes []int32, b []byte, n int) []int32 {
+	for ; n >= 8; n -= 8 {
+		v := int32(b[0])
+		codes = append(codes, v&1, v>>1&1, v>>2&1, v>>3&1, v>>4&1, v>>5&1, v>>6&1, v>>7)
+		b = b[1:]
+	}
+	for i := range n {
+		codes = append(codes, int32(b[0]>>i&1))
+	}
+	return codes
 }

@@ -42,18 +42,8 @@ func (r *groupReader) textColumn(at int) (*column, error) {
 
 // withoutLevels are the values of a page; false: some rows have none.
 func withoutLevels(b []byte, rows int, optional bool) ([]byte, bool) {
-	if !optional {
-		return b, true
-	}
-	if len(b) < 4 {
-		return nil, false
-	}
-	n := int(binary.LittleEndian.Uint32(b))
-	if n < 0 || n > len(b)-4 {
-		return nil, false
-	}
-	v, count := soleRun(b[4 : 4+n])
-	return b[4+n:], v == 1 && count >= rows
+	levels, rest, ok := levelsOf(b, rows, optional)
+	return rest, ok && levels == nil
 }
 
 // mostUnlike is the number of texts, all different, after which no more are looked for.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -38,8 +37,9 @@ const countedTables = `
 CREATE OR REPLACE TABLE passhat_store.counted_runs (run_no INTEGER, place INTEGER, suite VARCHAR, run_id VARCHAR%s);
 CREATE OR REPLACE TABLE passhat_store.counted_tasks (task_no INTEGER, suite VARCHAR, task_id VARCHAR);
 CREATE OR REPLACE TABLE passhat_store.counted_cells (run_no INTEGER, class INTEGER, run_at TIMESTAMPTZ, n BIGINT, c BIGINT, ungraded BIGINT,
-	cached BIGINT, tasks BIGINT, cost_nano HUGEINT, cost_n BIGINT);
-CREATE OR REPLACE TABLE passhat_store.counted_kinds (place INTEGER, task_no INTEGER, n BIGINT, c BIGINT, ungraded BIGINT, runs BIGINT);`
+	cached BIGINT, tasks BIGINT, cost_nano BIGINT, cost_n BIGINT);
+CREATE OR REPLACE TABLE passhat_store.counted_kinds (place INTEGER, task_no INTEGER, n BIGINT, c BIGINT, ungraded BIGINT, runs BIGINT);
+CREATE OR REPLACE TABLE passhat_store.counted_money (place INTEGER, task_no INTEGER, cost_nano BIGINT, cost_n BIGINT);`
 
 // errUncounted: the counts are not to be had this way.
 var errUncounted = errors.New("not countable from the roll-up alone")
@@ -52,6 +52,7 @@ var errUncounted = errors.New("not countable from the roll-up alone")
 //	passhat_store.counted_cells  by run and class: how many tasks have the same n, c, ungraded and cached;
 //	                             run_at is the earliest; the money in nano-dollars
 //	passhat_store.counted_kinds  by place and task: how many runs have the same n, c and ungraded, in one row or several
+//	passhat_store.counted_money  by place and task, where runs are not told apart: the money in nano-dollars
 //
 // Runs whose counts the roll-ups do not have come from task_runs. It says false, and the caller must ask
 // task_runs instead, where a run has several values of a setting or a task several rows, where
@@ -81,67 +82,33 @@ func (s *Session) CountRuns(ctx context.Context, spec CountSpec) (bool, error) {
 
 // tallyAll counts everything that the specification of t asks for.
 func (s *Session) tallyAll(ctx context.Context, t *tally) error {
+	t.kept = s.newCountLog()
 	if t.spec.Trials {
-		if !t.byRun {
-			var err error
-			if t.log, err = s.newCellLog(); err != nil {
-				return err
-			}
+		if err := s.tallyTrials(ctx, t); err != nil {
+			return err
 		}
-		return s.tallyTrials(ctx, t)
+	} else {
+		if err := s.tallyStored(ctx, t); err != nil {
+			return err
+		}
+		if err := s.tallyLive(ctx, t); err != nil {
+			return err
+		}
 	}
-	if err := s.tallyStored(ctx, t); err != nil {
+	if err := t.leave(); err != nil {
 		return err
 	}
-	return s.tallyLive(ctx, t)
+	if t.kindPasses() > mostKindPasses {
+		return errUncounted
+	}
+	return nil
 }
 
 // close removes what a tally keeps outside of memory.
 func (t *tally) close() {
 	if t != nil {
-		t.log.close()
+		t.kept.close()
 	}
-}
-
-// CountClasses fills passhat_store.counted_cells once more, for the runs of the last
-// CountRuns, by a class of the tasks of each place; tasks that class lacks are left out.
-func (s *Session) CountClasses(ctx context.Context, class map[PlacedTask]int32) error {
-	if s.counted == nil {
-		return fmt.Errorf("count trials per task by class: nothing was counted before")
-	}
-	first := s.counted
-	t := first.again(class)
-	var err error
-	if first.log != nil {
-		err = t.addLogged(first)
-	} else {
-		err = s.tallyAll(ctx, t)
-	}
-	if err == nil {
-		err = s.Exec(ctx, "DELETE FROM "+schema+".counted_cells")
-	}
-	if err == nil {
-		err = s.appendEach("counted_cells", t.eachCell)
-	}
-	if err != nil {
-		return fmt.Errorf("count trials per task by class: %w", err)
-	}
-	return nil
-}
-
-// addLogged counts once more what the first tally counted.
-func (t *tally) addLogged(first *tally) error {
-	return first.log.each(func(run, task, code int32, row tallyRow) error {
-		of := first.runs[run]
-		if t.current == nil || !sameKeys(t.current.keys, of.keys) {
-			if err := t.enter(of.keys); err != nil {
-				return err
-			}
-		}
-		counts := first.codes[code]
-		row.n, row.c, row.ungraded, row.cached, row.runAt = counts.n, counts.c, counts.ungraded, counts.cached, of.cells[0].runAt
-		return t.count(task, row)
-	})
 }
 
 // mostLive is the number of trials beyond which runs that the roll-ups lack are
@@ -235,13 +202,8 @@ func nano(x float64) (int64, bool) {
 	x *= 1e9
 	if x > -1<<52 && x < 1<<52 {
 		whole := int64(x)
-		switch rest := x - float64(whole); { // which is exact
-		case rest >= 0.5:
-			whole++
-		case rest <= -0.5:
-			whole--
-		}
-		return whole, true
+		rest := x - float64(whole)            // exact, as is twice as much
+		return whole + int64(rest+rest), true // no branch, which would be guessed wrongly
 	}
 	r := math.Round(x)
 	if !(r >= -(1<<63) && r < 1<<63) {
@@ -268,7 +230,7 @@ func (s *Session) writeTally(ctx context.Context, t *tally) error {
 		rows  func(add addRow) error
 	}{
 		{"counted_runs", func(add addRow) error { return t.eachRun(types, add) }}, {"counted_tasks", t.eachTask},
-		{"counted_cells", t.eachCell}, {"counted_kinds", t.eachKindRow},
+		{"counted_cells", t.eachCell}, {"counted_kinds", t.eachKindRow}, {"counted_money", t.eachMoney},
 	} {
 		if err := s.appendEach(f.table, f.rows); err != nil {
 			return err
@@ -305,17 +267,13 @@ func (t *tally) eachTask(add addRow) error {
 	return nil
 }
 
-// eachCell adds the rows of counted_cells.
+// eachCell adds the rows of counted_cells, all of class 0.
 func (t *tally) eachCell(add addRow) error {
 	runNo := t.runNumbers()
 	for i, r := range t.runs {
 		for _, c := range r.cells {
-			var sum driver.Value
-			if c.priced {
-				sum = big.NewInt(c.nano)
-			}
 			counts := t.codes[c.code]
-			err := add(runNo[i], c.class, time.UnixMicro(c.runAt).UTC(), counts.n, counts.c, counts.ungraded, counts.cached, c.tasks, sum, c.costN)
+			err := add(runNo[i], int32(0), time.UnixMicro(c.runAt).UTC(), counts.n, counts.c, counts.ungraded, counts.cached, c.tasks, c.amount(), c.n)
 			if err != nil {
 				return err
 			}
@@ -324,16 +282,27 @@ func (t *tally) eachCell(add addRow) error {
 	return nil
 }
 
-// eachKindRow adds the rows of counted_kinds.
-func (t *tally) eachKindRow(add addRow) error {
+// amount is the money in nano-dollars, NULL where none is known.
+func (m *taskMoney) amount() driver.Value {
+	if m.priced {
+		return m.nano
+	}
+	return nil
+}
+
+// eachMoney adds the rows of counted_money.
+func (t *tally) eachMoney(add addRow) error {
 	taskNo := t.taskNumbers()
-	var err error
-	t.eachKind(func(place, task int32, counts tallyKey, runs int64) {
-		if err == nil {
-			err = add(place, taskNo[task], counts.n, counts.c, counts.ungraded, runs)
+	for place, of := range t.money {
+		for task := range of {
+			if m := &of[task]; m.n > 0 {
+				if err := add(int32(place), taskNo[task], m.amount(), m.n); err != nil {
+					return err
+				}
+			}
 		}
-	})
-	return err
+	}
+	return nil
 }
 
 // runNumbers numbers the runs in the order of suite and name, NULL last as in DuckDB.

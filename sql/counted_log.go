@@ -8,62 +8,76 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
-// cellLog keeps, in a file of the session's temporary folder, what single trials came
-// to by run and task, so that a second count does not read them again. It is a block for
-// each run: its length and number, and the tasks one after the other.
-type cellLog struct {
-	f     *os.File
-	w     *bufio.Writer
-	run   int32
-	block []byte
-	last  int32 // task
+// countLog keeps the numbers of the counts of every run's tasks, so that they can be looked at
+// again: in memory, and from mostLogged on in a file of the session's temporary folder. It is
+// a block for each run: its number, how many tasks it has, those, unless they are the same
+// as of the block before, and the numbers of their counts.
+type countLog struct {
+	folder string
+	held   [][]byte // blocks, several in each
+	size   int      // of held
+	block  []byte   // those after them
+	last   []int32  // tasks of the last block
+	f      *os.File
+	w      *bufio.Writer
 }
 
-func (s *Session) newCellLog() (*cellLog, error) {
-	f, err := os.Create(filepath.Join(s.temp.path, "counted"))
-	if err != nil {
-		return nil, fmt.Errorf("keep what was counted: %w", err)
+// Tests lower these two.
+var (
+	// mostLogged is what is held in memory, in bytes; most runs take two for each task.
+	mostLogged = 128 << 20
+	// logPiece is how much is gathered before it is put away.
+	logPiece = 1 << 20
+)
+
+// sameTasks, beside how many there are, says that they are those of the block before.
+const sameTasks = 1 << 31
+
+func (s *Session) newCountLog() *countLog { return &countLog{folder: s.temp.path} }
+
+// add appends tasks of a run, all by number.
+func (l *countLog) add(run int32, tasks []int32, codes []uint16) error {
+	same := slices.Equal(tasks, l.last)
+	count := uint32(len(tasks))
+	if same {
+		count |= sameTasks
 	}
-	return &cellLog{f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
-}
-
-// add appends a task of a run, both by number, with the number of its counts.
-func (l *cellLog) add(run, task, code int32, row tallyRow) error {
-	if run != l.run || len(l.block) >= 1<<20 {
-		if err := l.flush(); err != nil {
-			return err
+	b := binary.LittleEndian.AppendUint32(l.block, uint32(run))
+	b = binary.LittleEndian.AppendUint32(b, count)
+	if !same {
+		for _, task := range tasks {
+			b = binary.LittleEndian.AppendUint32(b, uint32(task))
 		}
-		l.run, l.last = run, 0
+		l.last = append(l.last[:0], tasks...)
 	}
-	b := binary.AppendVarint(l.block, int64(task-l.last))
-	b = binary.AppendUvarint(b, uint64(code))
-	b = binary.AppendUvarint(b, uint64(row.costN)<<1|uint64(oneIf(row.priced)))
-	if row.priced {
-		b = binary.AppendVarint(b, row.nano)
+	for _, code := range codes {
+		b = binary.LittleEndian.AppendUint16(b, code)
 	}
-	l.block, l.last = b, task
-	return nil
-}
-
-func oneIf(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// flush writes the block so far.
-func (l *cellLog) flush() error {
-	if len(l.block) == 0 {
+	if l.block = b; len(b) < logPiece {
 		return nil
 	}
+	return l.put()
+}
+
+// put puts the blocks gathered so far away.
+func (l *countLog) put() (err error) {
+	if l.size+len(l.block) <= mostLogged {
+		l.held, l.size = append(l.held, slices.Clone(l.block)), l.size+len(l.block)
+		l.block = l.block[:0]
+		return nil
+	}
+	if l.f == nil {
+		if l.f, err = os.Create(filepath.Join(l.folder, "counted")); err != nil {
+			return fmt.Errorf("keep what was counted: %w", err)
+		}
+		l.w = bufio.NewWriterSize(l.f, 1<<16)
+	}
 	var head [8]byte
-	binary.LittleEndian.PutUint32(head[:], uint32(len(l.block)))
-	binary.LittleEndian.PutUint32(head[4:], uint32(l.run))
-	_, err := l.w.Write(head[:])
-	if err == nil {
+	binary.LittleEndian.PutUint64(head[:], uint64(len(l.block)))
+	if _, err = l.w.Write(head[:]); err == nil {
 		_, err = l.w.Write(l.block)
 	}
 	l.block = l.block[:0]
@@ -73,57 +87,79 @@ func (l *cellLog) flush() error {
 	return nil
 }
 
-// each calls use for what was added; the counts themselves are not in row.
-func (l *cellLog) each(use func(run, task, code int32, row tallyRow) error) error {
-	err := l.flush()
-	if err == nil {
-		err = l.w.Flush()
+// each calls use for what was added, in that order; tasks and codes are good until it returns.
+func (l *countLog) each(use func(run int32, tasks []int32, codes []uint16) error) error {
+	from := &logReader{use: use}
+	for _, piece := range l.held {
+		if err := from.piece(piece); err != nil {
+			return err
+		}
 	}
+	if err := l.eachInFile(from); err != nil {
+		return err
+	}
+	return from.piece(l.block)
+}
+
+func (l *countLog) eachInFile(from *logReader) error {
+	if l.f == nil {
+		return nil
+	}
+	err := l.w.Flush()
 	if err == nil {
 		_, err = l.f.Seek(0, io.SeekStart)
 	}
-	from := bufio.NewReaderSize(l.f, 1<<16)
+	r, piece := bufio.NewReaderSize(l.f, 1<<16), []byte(nil)
 	for err == nil {
 		var head [8]byte
-		if _, err = io.ReadFull(from, head[:]); errors.Is(err, io.EOF) {
+		if _, err = io.ReadFull(r, head[:]); errors.Is(err, io.EOF) {
 			return nil
 		}
-		l.block = resized(l.block, int(binary.LittleEndian.Uint32(head[:])))
 		if err == nil {
-			_, err = io.ReadFull(from, l.block)
+			piece = resized(piece, int(binary.LittleEndian.Uint64(head[:])))
+			_, err = io.ReadFull(r, piece)
 		}
-		if err != nil {
-			break
-		}
-		if err := eachLogged(l.block, int32(binary.LittleEndian.Uint32(head[4:])), use); err != nil {
-			return err
+		if err == nil {
+			if err := from.piece(piece); err != nil {
+				return err
+			}
 		}
 	}
 	return fmt.Errorf("read what was counted: %w", err)
 }
 
-// eachLogged reads a block of one run.
-func eachLogged(b []byte, run int32, use func(run, task, code int32, row tallyRow) error) error {
-	task := int32(0)
+// logReader takes blocks apart.
+type logReader struct {
+	tasks []int32
+	codes []uint16
+	use   func(run int32, tasks []int32, codes []uint16) error
+}
+
+func (r *logReader) piece(b []byte) error {
 	for len(b) > 0 {
-		step, n := binary.Varint(b)
-		code, m := binary.Uvarint(b[n:])
-		money, o := binary.Uvarint(b[n+m:])
-		b = b[n+m+o:]
-		task += int32(step)
-		row := tallyRow{costN: int64(money >> 1), priced: money&1 == 1}
-		if row.priced {
-			row.nano, n = binary.Varint(b)
-			b = b[n:]
+		run, count := int32(binary.LittleEndian.Uint32(b)), binary.LittleEndian.Uint32(b[4:])
+		b = b[8:]
+		n := int(count &^ sameTasks)
+		if count&sameTasks == 0 {
+			r.tasks = resized(r.tasks, n)
+			for i := range r.tasks {
+				r.tasks[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
+			}
+			b = b[4*n:]
 		}
-		if err := use(run, task, int32(code), row); err != nil {
+		r.codes = resized(r.codes, n)
+		for i := range r.codes {
+			r.codes[i] = binary.LittleEndian.Uint16(b[2*i:])
+		}
+		b = b[2*n:]
+		if err := r.use(run, r.tasks, r.codes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *cellLog) close() {
+func (l *countLog) close() {
 	if l != nil && l.f != nil {
 		l.f.Close()
 		os.Remove(l.f.Name())

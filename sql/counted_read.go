@@ -24,7 +24,10 @@ type countGroup struct {
 	nano  []int64
 	cost  []costIs
 
-	what []trialIs // of trials
+	// Of trials: what came to their tasks, in the order of their rows, and how many of them are counted.
+	folds []trialFold
+	next  int
+	cut   []bool // rows that begin something else
 
 	// Of a roll-up, for tasks of a set of runs.
 	errors []int64
@@ -318,15 +321,6 @@ func (r *groupReader) nanos(name string, g *countGroup) {
 		for row := range g.nano {
 			v, _ := col.number(row)
 			g.nano[row], g.cost[row] = amount(v)
-		}
-		return
-	}
-	if col.size() > r.rows/2 {
-		for row, code := range col.codes {
-			g.nano[row], g.cost[row] = 0, noCost
-			if code != noValue {
-				g.nano[row], g.cost[row] = amount(col.nums[code])
-			}
 		}
 		return
 	}

@@ -28,50 +28,55 @@ type tally struct {
 	codes  []tallyKey // the counts that occur, by number
 	codeOf map[tallyKey]int32
 	small  [smallCount * smallCount]int32 // by n and c, the number plus one
-	dense  [][][]uint32                   // by place, code and task: how many runs; neighbours among tasks are met one after the other
-	cells  int                            // in dense
-	heads  [][]int32                      // by place and task: one plus the first of its other kinds
-	kinds  []tallyKind
 
-	current *tallyRun   // the run of the last row
-	number  int32       // its number plus one
-	found   []foundCell // by class and code, where those are small
-	class   [][]int32   // by place and task: one plus the class; nil: all are of class 0
+	current *tallyRun // the run of the last row
+	number  int32     // its number plus one
+	found   []int32   // by code: one plus the place of the run's cell
+
+	// The tasks of the current run with the numbers of their counts, and those of all runs.
+	ofTask []int32
+	ofCode []uint16
+	kept   *countLog
+	money  [][]taskMoney // by place and task, unless it is told by run
 
 	rows []CountedRow // kept one by one where not nil
 
-	// Of single trials: the counts of the current run by task, and those that it has.
-	sums    []trialSum
-	touched []int32
-	log     *cellLog
+	// Of single trials: what came to tasks of the current run so far, and where in it, by task.
+	sums  []trialSum
+	sumOf []int32
 }
 
 type tallyRun struct {
 	keys  []int32
 	place int32
 	cells []tallyCell
-	class map[[2]int32]int32 // by class and code, where those are large: the place in cells
 }
-
-// foundCell says where a run's cell is.
-type foundCell struct{ number, at int32 }
 
 type tallyKey struct{ n, c, ungraded, cached int64 }
 
+// tallyCell are tasks of a run with the same counts.
 type tallyCell struct {
-	class, code               int32
-	runAt, tasks, nano, costN int64
-	priced                    bool
+	code         int32
+	runAt, tasks int64
+	taskMoney
+}
+
+// taskMoney is in nano-dollars, over n trials of which something is known.
+type taskMoney struct {
+	nano, n int64
+	priced  bool
+}
+
+// pay adds the money of a row, unless it does not fit.
+func (m *taskMoney) pay(row *tallyRow) bool {
+	m.n += row.costN
+	m.priced = m.priced || row.priced
+	return addTo(&m.nano, row.nano)
 }
 
 type tallyTask struct {
 	suite, name int32
 	last        int32 // number plus one of the run that had it last
-}
-
-type tallyKind struct {
-	runs       int64
-	code, next int32
 }
 
 // tallyRow is a row of task_runs beside its texts.
@@ -82,10 +87,7 @@ type tallyRow struct {
 
 const (
 	smallCount = 16
-	mostDense  = 24_000_000 // of 4 bytes
-	mostKinds  = 4_000_000  // of 16 bytes
 	mostCodes  = 4096
-	codeBits   = 8
 )
 
 func newTally(spec CountSpec) *tally {
@@ -101,25 +103,6 @@ func newTally(spec CountSpec) *tally {
 		}
 	}
 	return t
-}
-
-// again is an empty tally that numbers runs, tasks and places as t did.
-func (t *tally) again(class map[PlacedTask]int32) *tally {
-	out := &tally{spec: t.spec, in: t.in, runOf: map[[2]int32]int32{}, codeOf: map[tallyKey]int32{}, places: t.places, byRun: t.byRun, by: t.by,
-		tasks: t.tasks, taskOf: t.taskOf, class: make([][]int32, len(t.dense))}
-	inner := make([]int32, len(t.tasks)) // by rank
-	for i, rank := range t.taskNumbers() {
-		inner[rank] = int32(i)
-		out.tasks[i].last = 0
-	}
-	for at, c := range class {
-		of := &out.class[at.Place]
-		if *of == nil {
-			*of = make([]int32, len(t.tasks))
-		}
-		(*of)[inner[at.Task]] = c + 1
-	}
-	return out
 }
 
 // add counts one row. keys are good until it returns.
@@ -159,9 +142,10 @@ func (t *tally) enter(keys []int32) error {
 			t.places[string(at)] = place
 		}
 	}
-	for len(t.dense) <= int(place) {
-		t.dense, t.heads = append(t.dense, nil), append(t.heads, nil)
+	if err := t.leave(); err != nil {
+		return err
 	}
+	clear(t.found)
 	t.current = &tallyRun{keys: append([]int32(nil), keys...), place: place}
 	t.runOf[name] = int32(len(t.runs))
 	t.runs = append(t.runs, t.current)
@@ -188,35 +172,30 @@ func (t *tally) taskNo(suite, name int32) int32 {
 
 // count adds a row of a task to the run that was entered.
 func (t *tally) count(task int32, row tallyRow) error {
-	run := t.current
 	if t.tasks[task].last == t.number {
 		return errUncounted // a task in several rows
 	}
 	t.tasks[task].last = t.number
-	var class int32
-	if t.class != nil {
-		of := t.class[run.place]
-		if int(task) >= len(of) || of[task] == 0 {
-			return nil
-		}
-		class = of[task] - 1
-	}
-	code, ok := t.code(row)
+	return t.countTask(task, &row)
+}
+
+// countTask adds a row of a task that the run has not had.
+func (t *tally) countTask(task int32, row *tallyRow) error {
+	code, ok := t.code(*row)
 	if !ok {
 		return errUncounted
 	}
-	cell := t.cell(class, code, row.runAt)
+	cell := t.cell(code, row.runAt)
 	cell.tasks++
-	cell.costN += row.costN
 	cell.runAt = min(cell.runAt, row.runAt)
-	if row.priced {
-		if !addTo(&cell.nano, row.nano) {
+	if row.costN > 0 {
+		ok = cell.pay(row)
+		if !t.byRun {
+			ok = ok && t.moneyOf(t.current.place, task).pay(row)
+		}
+		if !ok {
 			return errUncounted
 		}
-		cell.priced = true
-	}
-	if t.class != nil {
-		return nil
 	}
 	if t.rows != nil {
 		t.rows = append(t.rows, CountedRow{
@@ -225,7 +204,38 @@ func (t *tally) count(task int32, row tallyRow) error {
 		})
 		return nil
 	}
-	return t.kind(run.place, task, code)
+	t.ofTask, t.ofCode = append(t.ofTask, task), append(t.ofCode, uint16(code))
+	return nil
+}
+
+// moneyOf is what is known of the money of a task.
+func (t *tally) moneyOf(place, task int32) *taskMoney {
+	for int(place) >= len(t.money) {
+		t.money = append(t.money, nil)
+	}
+	of := t.money[place]
+	if int(task) >= len(of) {
+		of = append(of, make([]taskMoney, len(t.tasks)-len(of)+len(of)/2)...)
+		t.money[place] = of
+	}
+	return &of[task]
+}
+
+// leave keeps the tasks of the run that was read.
+func (t *tally) leave() error {
+	for i := range t.sums {
+		s := &t.sums[i]
+		if err := t.countTask(s.task, &s.tallyRow); err != nil {
+			return err
+		}
+	}
+	t.sums = t.sums[:0]
+	if len(t.ofTask) == 0 {
+		return nil
+	}
+	err := t.kept.add(t.number-1, t.ofTask, t.ofCode)
+	t.ofTask, t.ofCode = t.ofTask[:0], t.ofCode[:0]
+	return err
 }
 
 // code numbers the counts of a row.
@@ -251,96 +261,15 @@ func (t *tally) code(row tallyRow) (int32, bool) {
 	return code, true
 }
 
-// mostFound bounds the table by which a run's cells are found.
-const mostFound = 1 << 16
-
-// cell finds the cell of a class and code, or makes it.
-func (t *tally) cell(class, code int32, runAt int64) *tallyCell {
+// cell finds the current run's cell of a code, or makes it.
+func (t *tally) cell(code int32, runAt int64) *tallyCell {
 	r := t.current
-	if at := int(class)<<codeBits | int(code); at < mostFound && code < 1<<codeBits {
-		if at >= len(t.found) {
-			t.found = append(t.found, make([]foundCell, at+64-len(t.found))...)
-		}
-		f := &t.found[at]
-		if f.number != t.number {
-			*f = foundCell{t.number, int32(len(r.cells))}
-			r.cells = append(r.cells, tallyCell{class: class, code: code, runAt: runAt})
-		}
-		return &r.cells[f.at]
+	if int(code) >= len(t.found) {
+		t.found = append(t.found, make([]int32, int(code)+1-len(t.found))...)
 	}
-	at, ok := r.class[[2]int32{class, code}]
-	if !ok {
-		if r.class == nil {
-			r.class = map[[2]int32]int32{}
-		}
-		at = int32(len(r.cells))
-		r.class[[2]int32{class, code}] = at
-		r.cells = append(r.cells, tallyCell{class: class, code: code, runAt: runAt})
+	if t.found[code] == 0 {
+		r.cells = append(r.cells, tallyCell{code: code, runAt: runAt})
+		t.found[code] = int32(len(r.cells))
 	}
-	return &r.cells[at]
-}
-
-// kind counts a run of a task.
-func (t *tally) kind(place, task, code int32) error {
-	if t.room(place, task, code) {
-		t.dense[place][code][task]++
-		return nil
-	}
-	heads := t.heads[place]
-	if int(task) >= len(heads) {
-		heads = append(heads, make([]int32, int(task)+1-len(heads)+len(heads)/2)...)
-		t.heads[place] = heads
-	}
-	for at := heads[task]; at > 0; at = t.kinds[at-1].next {
-		if k := &t.kinds[at-1]; k.code == code {
-			k.runs++
-			return nil
-		}
-	}
-	if len(t.kinds) >= mostKinds {
-		return errUncounted
-	}
-	t.kinds = append(t.kinds, tallyKind{code: code, runs: 1, next: heads[task]})
-	heads[task] = int32(len(t.kinds))
-	return nil
-}
-
-// room makes room in dense, as long as there is memory for it.
-func (t *tally) room(place, task, code int32) bool {
-	codes := t.dense[place]
-	for int(code) >= len(codes) {
-		codes = append(codes, nil)
-		t.dense[place] = codes
-	}
-	of := codes[code]
-	if int(task) < len(of) {
-		return true
-	}
-	more := max(int(task)+1-len(of)+len(of)/2, min(len(t.tasks), 1<<16)-len(of))
-	if t.cells+more > mostDense {
-		return false
-	}
-	t.cells += more
-	codes[code] = append(of, make([]uint32, more)...)
-	return true
-}
-
-// eachKind calls use for every place and task, and counts with the number of runs that
-// have them, in one call or several.
-func (t *tally) eachKind(use func(place, task int32, counts tallyKey, runs int64)) {
-	for place, codes := range t.dense {
-		for code, tasks := range codes {
-			for task, runs := range tasks {
-				if runs > 0 {
-					use(int32(place), int32(task), t.codes[code], int64(runs))
-				}
-			}
-		}
-		for task, at := range t.heads[place] {
-			for ; at > 0; at = t.kinds[at-1].next {
-				k := &t.kinds[at-1]
-				use(int32(place), int32(task), t.codes[k.code], k.runs)
-			}
-		}
-	}
+	return &r.cells[t.found[code]-1]
 }
