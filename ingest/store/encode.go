@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
@@ -70,6 +72,7 @@ type encoder struct {
 	rows   int64
 	groups int
 	footer thrift // the row groups so far
+	beside bool   // the columns of a row group are made side by side
 	*scratch
 }
 
@@ -130,22 +133,21 @@ func (e *encoder) write(g *rowGroup) error {
 		scratches.Put(e.scratch)
 		e.scratch = nil
 	}()
+	var made []chunk
+	if e.beside {
+		made = e.makeAll(g)
+	}
 	from, raw := e.out.bytes, int64(0)
 	f := &e.footer
 	f.begin()
 	f.list(1, thriftStruct, len(g.cols))
-	for i, c := range g.cols {
-		e.chunk.reset(c, int64(g.rows))
-		var err error
-		if g.text[i] != nil {
-			err = e.writeText(g.text[i], int(g.rows))
+	for i := range g.cols {
+		if e.beside {
+			e.chunk, made[i] = made[i], chunk{}
 		} else {
-			err = e.writeNums(&g.nums[i], int(g.rows))
+			e.make(g, i)
 		}
-		if err == nil {
-			err = e.endChunk()
-		}
-		if err != nil {
+		if err := e.endChunk(); err != nil {
 			return err
 		}
 		raw += e.chunk.raw
@@ -159,6 +161,48 @@ func (e *encoder) write(g *rowGroup) error {
 	e.groups++
 	e.rows += int64(g.rows)
 	return nil
+}
+
+// make makes the chunk of a column.
+func (e *encoder) make(g *rowGroup, i int) {
+	e.chunk.reset(g.cols[i], int64(g.rows))
+	if g.text[i] != nil {
+		e.writeText(g.text[i], int(g.rows))
+	} else {
+		e.writeNums(&g.nums[i], int(g.rows))
+	}
+}
+
+// makeAll makes the chunks of all columns, two at a time.
+func (e *encoder) makeAll(g *rowGroup) []chunk {
+	made := make([]chunk, len(g.cols))
+	var next atomic.Int32
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			own := encoder{scratch: scratches.Get().(*scratch)}
+			defer scratches.Put(own.scratch)
+			for i := int(next.Add(1)) - 1; i < len(made); i = int(next.Add(1)) - 1 {
+				own.make(g, i)
+				own.squeezed()
+				made[i] = own.chunk.kept()
+			}
+		})
+	}
+	wg.Wait()
+	return made
+}
+
+// kept is a copy of a chunk that has been squeezed, with what is to be written only.
+func (c *chunk) kept() chunk {
+	k := *c
+	k.pages, k.encodings, k.low, k.high = slices.Clone(c.pages), slices.Clone(c.encodings), slices.Clone(c.low), slices.Clone(c.high)
+	if k.body, k.packed, k.squeeze = nil, nil, false; c.codec == codecZstd {
+		k.packed = slices.Clone(c.packed)
+	} else {
+		k.body = slices.Clone(c.body)
+	}
+	return k
 }
 
 // close ends the file, durably. It writes an empty table when there was no row.
@@ -267,10 +311,12 @@ func (e *encoder) endChunk() error {
 	from := 0
 	for i := range c.pages {
 		p := &c.pages[i]
-		body := c.body[p.from:p.to]
+		var body []byte
 		if c.codec == codecZstd {
 			body = c.packed[from:p.end]
 			from = p.end
+		} else {
+			body = c.body[p.from:p.to]
 		}
 		e.head.buf = e.head.buf[:0]
 		describePage(&e.head, p, len(body))

@@ -91,13 +91,13 @@ func (e *encoder) writeCodes(rows, n int, constant bool, values int) {
 	c.add(false, rows, encDictionary, from)
 }
 
-func (e *encoder) writeText(t *textColumn, rows int) error {
+func (e *encoder) writeText(t *textColumn, rows int) {
 	c := &e.chunk
 	n, constant := e.expand(t.spans, rows)
 	c.nulls = int64(rows - n)
 	if n == 0 {
 		e.allNull(rows)
-		return nil
+		return
 	}
 	values, first := t.values, t.spans[0].code
 	if t.plain {
@@ -108,7 +108,7 @@ func (e *encoder) writeText(t *textColumn, rows int) error {
 				expand(t.spans, e.codes)
 			}
 			e.writePlain(t, rows)
-			return nil
+			return
 		}
 		// Written row by row, few long values would take gigabytes.
 		var codes []int32
@@ -133,7 +133,6 @@ func (e *encoder) writeText(t *textColumn, rows int) error {
 	c.add(true, len(values), encPlain, 0)
 	e.writeCodes(rows, n, constant, len(values))
 	e.boundTexts(slices.Min(values), slices.Max(values))
-	return nil
 }
 
 // boundTexts notes the smallest and the largest text, unless they are long or
@@ -186,13 +185,13 @@ func (e *encoder) writePlain(t *textColumn, rows int) {
 	e.boundTexts(string(low), string(high))
 }
 
-func (e *encoder) writeNums(col *numColumn, rows int) error {
+func (e *encoder) writeNums(col *numColumn, rows int) {
 	c := &e.chunk
 	n, constant := e.expand(col.spans, rows)
 	c.nulls = int64(rows - n)
 	if n == 0 {
 		e.allNull(rows)
-		return nil
+		return
 	}
 	values := col.values
 	if constant {
@@ -215,7 +214,6 @@ func (e *encoder) writeNums(col *numColumn, rows int) error {
 	default:
 		e.writeInts(values, rows, n)
 	}
-	return nil
 }
 
 // writeBools writes a bit for each row that is not NULL.

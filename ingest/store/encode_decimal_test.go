@@ -44,3 +44,27 @@ func TestNoDecimals(t *testing.T) {
 		}
 	}
 }
+
+// TestSortedDict: the dictionary made by sorting is that made by hashing, then sorted.
+func TestSortedDict(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, n := range []int{0, 1, 900, 1024, 5000, 40_000} {
+		for _, different := range []int{1, 7, 3000, 1 << 40} {
+			values := make([]uint64, n)
+			for i := range values {
+				values[i] = math.Float64bits(float64(rng.IntN(different)-different/3) / 7)
+			}
+			var sorted numDict
+			sorted.buildSorted(values)
+			e := encoder{scratch: &scratch{}}
+			e.dict.build(values)
+			e.sortDict()
+			if !slices.Equal(sorted.dict, e.dict.dict) || !slices.Equal(sorted.codes, e.dict.codes) || !slices.Equal(sorted.first, e.dict.first) {
+				t.Fatalf("%d values, %d different: %d in the dictionary, want %d", n, different, len(sorted.dict), len(e.dict.dict))
+			}
+			if !slices.IsSorted(sorted.dict) {
+				t.Fatalf("%d values, %d different: they are not in order", n, different)
+			}
+		}
+	}
+}

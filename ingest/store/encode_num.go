@@ -16,6 +16,8 @@ type numDict struct {
 	sorted bool     // dict is in the order of its values
 	marks  []uint64 // of buildDecimals: a bit for each number that is there
 	before []int32  // of buildDecimals: how many are there before each word of marks
+
+	pairs, pairs2 []numSlot // of buildSorted: values and where they stand
 }
 
 type numSlot struct {
@@ -82,8 +84,31 @@ func (d *numDict) repeats(values []uint64, rows int) bool {
 			return false // so many more values hold too few repeats
 		}
 	}
+	const few = 2048
+	if len(values) > 2*few {
+		if d.build(values[:few]); len(d.dict) > few/2 {
+			d.buildSorted(values)
+			return len(d.dict) < rows*7/8
+		}
+	}
 	d.build(values)
 	return len(d.dict) < rows*7/8
+}
+
+// buildSorted does what build and sortDict do, faster where hardly a value comes twice.
+func (d *numDict) buildSorted(values []uint64) {
+	d.pairs, d.codes, d.dict, d.first = sized(d.pairs, len(values)), sized(d.codes, len(values)), d.dict[:0], d.first[:0]
+	for i, v := range values {
+		d.pairs[i] = numSlot{v, int32(i)}
+	}
+	d.pairs, d.pairs2 = sortPairs(d.pairs, d.pairs2)
+	for _, p := range d.pairs {
+		if n := len(d.dict); n == 0 || d.dict[n-1] != p.value {
+			d.dict, d.first = append(d.dict, p.value), append(d.first, p.code)
+		}
+		d.codes[p.code] = int32(len(d.dict) - 1)
+	}
+	d.sorted = true
 }
 
 // firsts counts the values that appear among the first n.
@@ -118,11 +143,7 @@ func (e *encoder) sortDict() {
 	for i, v := range d.dict {
 		e.pairs[i] = numSlot{v, int32(i)}
 	}
-	if n < 1<<12 {
-		slices.SortFunc(e.pairs, func(a, b numSlot) int { return cmp.Compare(a.value, b.value) })
-	} else {
-		e.radix()
-	}
+	e.pairs, e.pairs2 = sortPairs(e.pairs, e.pairs2)
 	// dense is not in use yet: where each code goes, and what was first there.
 	to, first := sized(e.dense, n), append([]int32(nil), d.first...)
 	e.dense = to
@@ -135,25 +156,40 @@ func (e *encoder) sortDict() {
 	}
 }
 
-// radix sorts pairs by 16 bits after the other.
-func (s *scratch) radix() {
-	s.pairs2 = sized(s.pairs2, len(s.pairs))
-	var starts [1 << 16]int32
-	for shift := 0; shift < 64; shift += 16 {
-		clear(starts[:])
-		for _, p := range s.pairs {
-			starts[uint16(p.value>>shift)]++
+// sortPairs sorts pairs by their values, by eleven bits after the other where there are
+// many, in the order in which they stand where these are equal. It uses buf and returns
+// what is free then.
+func sortPairs(pairs, buf []numSlot) (sorted, free []numSlot) {
+	if len(pairs) < 1<<10 {
+		slices.SortStableFunc(pairs, func(a, b numSlot) int { return cmp.Compare(a.value, b.value) })
+		return pairs, buf
+	}
+	all, same := uint64(0), ^uint64(0)
+	for _, p := range pairs {
+		all |= p.value
+		same &= p.value
+	}
+	const digit = 11
+	buf = sized(buf, len(pairs))
+	for shift := 0; shift < 64; shift += digit {
+		if (all&^same)>>shift&(1<<digit-1) == 0 {
+			continue // all have the same there
+		}
+		var starts [1 << digit]int32
+		for _, p := range pairs {
+			starts[p.value>>shift&(1<<digit-1)]++
 		}
 		at := int32(0)
 		for i, n := range starts {
 			starts[i] = at
 			at += n
 		}
-		for _, p := range s.pairs {
-			to := &starts[uint16(p.value>>shift)]
-			s.pairs2[*to] = p
+		for _, p := range pairs {
+			to := &starts[p.value>>shift&(1<<digit-1)]
+			buf[*to] = p
 			*to++
 		}
-		s.pairs, s.pairs2 = s.pairs2, s.pairs
+		pairs, buf = buf, pairs
 	}
+	return pairs, buf
 }

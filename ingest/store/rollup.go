@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -282,25 +283,17 @@ func (r *rollup) sort() {
 		rank[id] = uint32(i)
 	}
 	run, rest := r.rankKeys(rank)
-	type place struct {
-		first  uint64
-		second uint32
-		at     uint32
-	}
-	places := make([]place, r.count)
-	for i := range places {
+	// One number, since there are not so many groups that it would not hold the three.
+	restBits, taskBits := bits.Len(uint(len(r.keys))), bits.Len(uint(len(r.texts)))
+	pairs := make([]numSlot, r.count)
+	for i := range pairs {
 		t := r.at(uint32(i))
-		places[i] = place{uint64(run[t.key])<<32 | uint64(rank[t.task]), rest[t.key], uint32(i)}
+		pairs[i] = numSlot{uint64(run[t.key])<<(taskBits+restBits) | uint64(rank[t.task])<<restBits | uint64(rest[t.key]), int32(i)}
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		if a.first != b.first {
-			return cmp.Compare(a.first, b.first)
-		}
-		return cmp.Compare(a.second, b.second)
-	})
+	pairs, _ = sortPairs(pairs, nil)
 	r.order = sized(r.order, r.count)
-	for i, p := range places {
-		r.order[i] = p.at
+	for i, p := range pairs {
+		r.order[i] = uint32(p.code)
 	}
 }
 
