@@ -159,9 +159,15 @@ WHERE x.in_every_run AND x.n_min > 0 GROUP BY x.group_no;
 		return err
 	}
 	if row.int(0) == 0 {
-		return d.exec(ctx, sel.runKindsOfCells())
+		err = d.exec(ctx, sel.runKindsOfCells())
+	} else {
+		err = sel.runKindsOfTasks(ctx, d)
 	}
-	return sel.runKindsOfTasks(ctx, d)
+	if err != nil {
+		return err
+	}
+	// Their memory is for the statement of the report.
+	return d.exec(ctx, "DROP TABLE request_kinds; DROP TABLE request_group_tasks")
 }
 
 // runKindsOfTasks makes selected_run_kinds where it takes another look at every

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,7 @@ func (s *Session) CountRuns(ctx context.Context, spec CountSpec) (bool, error) {
 		}
 		return false, nil // DuckDB says what is wrong, if anything is
 	}
+	t.forget()
 	if err := s.writeTally(ctx, t); err != nil {
 		t.close()
 		return false, fmt.Errorf("count trials per task: %w", err)
@@ -102,6 +104,28 @@ func (s *Session) tallyAll(ctx context.Context, t *tally) error {
 		return errUncounted
 	}
 	return nil
+}
+
+// muchCounted is the number of tasks of runs from which on memory is given back after counting.
+const muchCounted = 1_000_000
+
+// forget drops what is needed no more once all is counted. The tables and row groups of the
+// decoding are as much again as DuckDB is going to take.
+func (t *tally) forget() {
+	t.taskOf, t.runOf, t.codeOf, t.sums, t.sumOf, t.ofTask, t.ofCode = nil, nil, nil, nil, nil, nil, nil
+	if t.tasksCounted() >= muchCounted {
+		debug.FreeOSMemory()
+	}
+}
+
+// tasksCounted is how many tasks all runs have together.
+func (t *tally) tasksCounted() (n int64) {
+	for _, r := range t.runs {
+		for _, c := range r.cells {
+			n += c.tasks
+		}
+	}
+	return n
 }
 
 // close removes what a tally keeps outside of memory.

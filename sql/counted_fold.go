@@ -26,6 +26,9 @@ func trialGroup(r *groupReader, spec CountSpec) (*countGroup, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	if len(truth) == 1 {
+		truth = slices.Repeat(truth, r.rows)
+	}
 	f := &folder{truth: truth, task: byRow(g.keys[inTask]), verdict: byRow(verdict), cached: byRow(cached), cost: byRow(cost), began: began}
 	f.passes, f.ungraded = make([]int64, verdict.size()+1), make([]int64, verdict.size()+1)
 	f.ungraded[0] = 1
@@ -36,7 +39,8 @@ func trialGroup(r *groupReader, spec CountSpec) (*countGroup, error) {
 	for i, v := range cached.nums {
 		f.isCached[1+i] = v != 0
 	}
-	f.amounts(g, cost)
+	small := f.amounts(g, cost)
+	f.plain = small && f.verdict.codes != nil && f.cost.codes != nil && f.cached.sole && !f.isCached[f.cached.one+1]
 	g.cutAt(began, r.rows)
 	if !f.fold(g) {
 		return nil, errUncounted
@@ -75,14 +79,21 @@ type folder struct {
 	nano                        []int64 // by code of the cost
 	odd                         []bool  // what cannot be counted; nil: all can
 	began                       *column
+	plain                       bool // nothing is cached or odd, and no sum too large
 }
 
-// amounts takes the money once for each value of the column.
-func (f *folder) amounts(g *countGroup, cost *column) {
+// smallNano is an amount of which a row group's can be added up without a look.
+const smallNano = (1 << 62) / mostRows
+
+// amounts takes the money once for each value of the column. It says whether all of it is
+// countable and small.
+func (f *folder) amounts(g *countGroup, cost *column) bool {
 	g.nano = resized(g.nano, cost.size())
+	least, most := int64(0), int64(0)
 	for i, bits := range cost.nums {
 		n, ok := nano(floatOf(bits))
 		if g.nano[i] = n; ok {
+			least, most = min(least, n), max(most, n)
 			continue
 		}
 		if f.odd == nil {
@@ -91,6 +102,7 @@ func (f *folder) amounts(g *countGroup, cost *column) {
 		f.odd[i] = true
 	}
 	f.nano = g.nano
+	return f.odd == nil && least > -smallNano && most < smallNano
 }
 
 // cutAt marks the rows at which a key or the time may change, the task aside.
@@ -125,44 +137,100 @@ func (g *countGroup) cutAt(began *column, rows int) {
 
 // fold adds up the rows that are chosen; false: what they hold cannot be counted.
 func (f *folder) fold(g *countGroup) bool {
-	var now *trialFold
-	var task int32
-	times := byRow(f.began)
+	cut, task, truth := g.cut, f.task.codes, f.truth
 	span, spans := 0, f.began.spans
-	plain := f.cached.sole && !f.isCached[f.cached.one+1]
-	for row, cut := range g.cut {
-		if cut {
-			now = nil
-		}
-		if at(f.truth, row) != yes {
-			continue
-		}
-		if code := f.task.at(row); now == nil || code != task {
-			g.folds = append(g.folds, trialFold{row: int32(row), tallyRow: tallyRow{runAt: math.MaxInt64}})
-			now, task = &g.folds[len(g.folds)-1], code
-			for span+1 < len(spans) && int(spans[span+1].start) <= row {
-				span++
+	for from := 0; from < len(cut); {
+		to := from + 1
+		if task != nil {
+			for code := task[from]; to < len(cut) && !cut[to] && task[to] == code; to++ {
+			}
+		} else {
+			for ; f.task.sole && to < len(cut) && !cut[to]; to++ {
 			}
 		}
-		when := int32(0)
-		if len(spans) > 0 {
-			when = spans[span].code
-		} else {
-			when = times.at(row)
+		first := slices.Index(truth[from:to], yes)
+		if first < 0 {
+			from = to
+			continue
 		}
-		if when == noValue {
+		from += first
+		g.folds = append(g.folds, trialFold{row: int32(from)})
+		into := &g.folds[len(g.folds)-1].tallyRow
+		if len(spans) > 0 {
+			for span+1 < len(spans) && int(spans[span+1].start) <= from {
+				span++
+			}
+			if spans[span].code == noValue {
+				return false
+			}
+			into.runAt = int64(f.began.nums[spans[span].code])
+		} else if !f.first(from, to, into) {
 			return false
 		}
-		now.runAt = min(now.runAt, int64(f.began.nums[when]))
-		if !plain && f.isCached[f.cached.at(row)+1] {
-			now.cached++
+		if f.plain {
+			f.add(from, to, into)
+		} else if !f.addEach(from, to, into) {
+			return false
+		}
+		from = to
+	}
+	return true
+}
+
+// first takes the earliest time of rows that have one each; false: some have none.
+func (f *folder) first(from, to int, into *tallyRow) bool {
+	into.runAt = math.MaxInt64
+	times := byRow(f.began)
+	for row := from; row < to; row++ {
+		if f.truth[row] != yes {
+			continue
+		}
+		code := times.at(row)
+		if code == noValue {
+			return false
+		}
+		into.runAt = min(into.runAt, int64(f.began.nums[code]))
+	}
+	return true
+}
+
+// add is addEach where the folder is plain.
+func (f *folder) add(from, to int, into *tallyRow) {
+	verdict, cost := f.verdict.codes[from:to], f.cost.codes[from:to]
+	passes, ungraded, nano := f.passes, f.ungraded, f.nano
+	var sum tallyRow
+	for i, is := range f.truth[from:to] {
+		if is != yes {
+			continue
+		}
+		v := verdict[i] + 1
+		sum.n++
+		sum.c += passes[v]
+		sum.ungraded += ungraded[v]
+		if code := cost[i]; code != noValue {
+			sum.costN++
+			sum.nano += nano[code]
+		}
+	}
+	into.n, into.c, into.ungraded = sum.n, sum.c, sum.ungraded
+	into.costN, into.nano, into.priced = sum.costN, sum.nano, sum.costN > 0
+}
+
+// addEach adds the chosen ones of rows of one task, unless they do not fit.
+func (f *folder) addEach(from, to int, into *tallyRow) bool {
+	for row := from; row < to; row++ {
+		if f.truth[row] != yes {
+			continue
+		}
+		if f.isCached[f.cached.at(row)+1] {
+			into.cached++
 			continue
 		}
 		verdict := f.verdict.at(row) + 1
-		now.n++
-		now.c += f.passes[verdict]
-		now.ungraded += f.ungraded[verdict]
-		if code := f.cost.at(row); code != noValue && !f.pay(&now.tallyRow, code) {
+		into.n++
+		into.c += f.passes[verdict]
+		into.ungraded += f.ungraded[verdict]
+		if code := f.cost.at(row); code != noValue && !f.pay(into, code) {
 			return false
 		}
 	}

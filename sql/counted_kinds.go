@@ -75,7 +75,7 @@ func (t *tally) eachKindRow(add addRow) error {
 }
 
 // CountClasses fills passhat_store.counted_cells once more, for the runs of the last
-// CountRuns, by a class of the tasks of each place; tasks that class lacks are left out, and
+// CountRuns, whose counts are forgotten then, by a class of the tasks of each place; tasks that class lacks are left out, and
 // so is the money.
 func (s *Session) CountClasses(ctx context.Context, class map[PlacedTask]int32) error {
 	t := s.counted
@@ -89,6 +89,8 @@ func (s *Session) CountClasses(ctx context.Context, class map[PlacedTask]int32) 
 	if err != nil {
 		return fmt.Errorf("count trials per task by class: %w", err)
 	}
+	t.close()
+	s.counted = nil
 	return nil
 }
 
