@@ -36,6 +36,10 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 	defer s.AllThreads(context.WithoutCancel(ctx)) // an error would be that of the next statement
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	beside, err := besides(ctx, s, rep, req)
+	if err != nil {
+		return nil, err
+	}
 	sel, err := prepare(ctx, d, req, rep.reads()...)
 	if err != nil {
 		return nil, err
@@ -45,6 +49,9 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 		_ = sel.awaited(ctx)
 	}()
 	r := &runner{d: d, sel: sel, rep: rep, own: own}
+	if sel.decoded {
+		r.beside = beside
+	}
 	if err := r.makePairs(ctx); err != nil {
 		return nil, err
 	}
@@ -81,11 +88,13 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 
 // runner is one run of a report.
 type runner struct {
-	d   *db
-	sel *selection
-	rep *Report
-	own map[string]any // the reports' own parameters
-	k   []int32
+	d *db
+	// beside is a second connection, if there is one.
+	beside *db
+	sel    *selection
+	rep    *Report
+	own    map[string]any // the reports' own parameters
+	k      []int32
 	// said are warnings that arise while sections are made.
 	said []string
 }
@@ -265,69 +274,6 @@ func (r *runner) holds(cond string) bool {
 	return false
 }
 
-// statements runs the used reports and then every statement of the report.
-func (r *runner) statements(ctx context.Context, res *Result) error {
-	useAfter := r.lastOverride()
-	if useAfter < 0 {
-		if err := r.useAll(ctx); err != nil {
-			return err
-		}
-	}
-	base := res.Head
-	res.Head = nil
-	defer func() { res.Head = append(res.Head, base...) }()
-	for i, st := range r.rep.Statements {
-		if slices.ContainsFunc(slices.Collect(maps.Keys(st.When)), func(cond string) bool {
-			return slices.Contains(st.When[cond], "*") && !r.holds(cond)
-		}) {
-			continue
-		}
-		params, err := r.params(r.rep, st) // also of parts that are left out: a wrong value is an error all the same
-		if err != nil {
-			return err
-		}
-		st = r.trimmed(r.rep, st)
-		maps.DeleteFunc(params, func(name string, _ any) bool { return !slices.Contains(st.Params, name) })
-		if err := r.ready(ctx, st); err != nil {
-			return err
-		}
-		text := st.SQL
-		if r.readLater(st, r.rep.Statements[i+1:]) {
-			if err := r.d.execParams(ctx, "CREATE OR REPLACE TEMP TABLE "+quoteName(st.Name)+" AS\n"+st.SQL, params); err != nil {
-				return located(r.rep, st, 1, err)
-			}
-			text, params = "SELECT * FROM "+quoteName(st.Name), nil
-		}
-		if st.Kind == TableStatement {
-			if err := r.made(ctx, st.Name); err != nil {
-				return located(r.rep, st, 0, err)
-			}
-			if i == useAfter {
-				if err := r.useAll(ctx); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		cols, rows, err := r.d.table(ctx, text, params)
-		if err != nil {
-			return located(r.rep, st, 0, err)
-		}
-		if st.Kind == RefuseStatement && len(rows) > 0 && len(rows[0]) > 0 && !r.sel.req.describing {
-			return usagef("report %s: %s", r.rep.Name, record(rows[0]).text(0))
-		}
-		if st.Kind == SectionStatement && len(rows) == 0 && slices.Contains(st.Quiet, "*") && !r.sel.req.describing {
-			continue // it says nothing when empty
-		}
-		if st.Kind == SectionStatement {
-			res.Sections = append(res.Sections, r.section(st, cols, rows))
-			continue
-		}
-		r.lines(res, st.Kind, rows)
-	}
-	return nil
-}
-
 // made makes what the runner knows to make of a table of the report, once it is there.
 func (r *runner) made(ctx context.Context, table string) error {
 	if table == r.rep.Trials {
@@ -348,13 +294,16 @@ func (r *runner) made(ctx context.Context, table string) error {
 }
 
 // ready sees to it that a statement can run, on as many threads as are good for it.
-func (r *runner) ready(ctx context.Context, st Statement) error {
+func (r *runner) ready(ctx context.Context, d *db, st Statement) error {
 	if st.tables["selected_set_trials"] {
 		if err := r.sel.awaited(ctx); err != nil {
 			return err
 		}
 	}
-	return r.d.threads(ctx, r.sel.decoded && !st.readsTrials())
+	if d != r.d {
+		return nil // as many as the other connection has
+	}
+	return d.threads(ctx, r.sel.decoded && !st.readsTrials())
 }
 
 // readsTrials says whether the statement looks at single trials, or at all that is known of

@@ -225,7 +225,7 @@ WITH p AS (
 SELECT t.pair_no, t.task_no, t.suite, t.task_id, t.shape, t.common, t.k, t.a_n, t.a_c, t.a_rate, t.b_n, t.b_c, t.b_rate, t.b_hat, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
 	WHEN t.b_c > 0 AND t.b_c < t.b_n AND t.a_c = t.a_n THEN 'newly flaky' WHEN t.b_c = t.b_n AND t.a_c < t.a_n THEN 'fixed' END AS change, p.p
 FROM compare_ends AS t LEFT JOIN weekly_tasks AS e ON e.group_no = t.pair_no AND e.task_no = t.task_no
-LEFT JOIN p ON t.common AND p.a_c = t.a_c AND p.a_n = t.a_n AND p.b_c = t.b_c AND p.b_n = t.b_n
+LEFT JOIN p ON p.a_c = t.a_c AND p.a_n = t.a_n AND p.b_c = t.b_c AND p.b_n = t.b_n -- NULL where a task is not common
 WHERE t.taken = 0 AND t.b_n IS NOT NULL
 -- table: weekly_shown
 -- The worst tasks, and the runs in which they failed.
@@ -492,7 +492,7 @@ WHERE t.change IS NOT NULL
 ORDER BY t.pair_no, list_position(['newly failing', 'newly flaky', 'never passing', 'fixed'], t.change), t.b_rate - t.a_rate, t.suite, t.task_id
 -- section: quality Data quality this week
 WITH sources AS (
-	SELECT DISTINCT r.group_no, s.batch FROM selected AS s JOIN weekly_pair_runs AS r ON r.run_no = s.run_no WHERE r.side = 'b'
+	SELECT DISTINCT r.group_no, b.batch FROM weekly_pair_runs AS r JOIN passhat_store.run_batches AS b ON b.suite IS NOT DISTINCT FROM r.suite AND b.run_id IS NOT DISTINCT FROM r.run_id WHERE r.side = 'b'
 ),
 rejected AS (SELECT s.group_no, count(*) AS rejects FROM sources AS s JOIN rejects AS j ON j.batch = s.batch GROUP BY s.group_no),
 idle AS (SELECT r.group_no, count(*) AS runs FROM weekly_runs AS r JOIN weekly_week AS w ON w.monday = r.monday WHERE NOT r.graded GROUP BY r.group_no),

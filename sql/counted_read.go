@@ -33,7 +33,7 @@ type countGroup struct {
 	errors []int64
 	shape  *column
 
-	trials *trialGroupOf // of trials of a set of runs
+	parts  []trialPart // of trials of a set of runs
 	failed []failedTrial
 }
 

@@ -110,7 +110,7 @@ func (s *Session) wakeAll(ctx context.Context) error {
 func (s *Session) makeLazy(ctx context.Context, v lazyView) error {
 	text := "CREATE VIEW main." + v.name + " AS " + v.text
 	if v.temp {
-		text = "CREATE OR REPLACE TEMP VIEW " + v.name + " AS " + v.text
+		text = s.ofAll("CREATE OR REPLACE TEMP VIEW " + v.name + " AS " + v.text)
 		if err := s.wakeNamed(ctx, relationNames(words(v.text))); err != nil {
 			return err
 		}

@@ -145,11 +145,12 @@ func failedGroup(r *groupReader, wanted map[store.RunKey]map[string]TaskOfRun, g
 		return g, r.err
 	}
 	var rows []int
-	eachStretch(r.rows, suites, runs, func(suite, run []byte, from, to int) {
+	err := eachStretch(r.rows, []*column{suites, runs}, func(from, to int) error {
+		suite, run := suites.text(from), runs.text(from)
 		key := store.RunKey{Suite: string(suite), RunID: string(run)}
 		of := wanted[key]
 		if len(of) == 0 || suite == nil || run == nil {
-			return
+			return nil
 		}
 		known := map[int32]TaskOfRun{} // by code, those that are wanted
 		for code := range int32(tasks.size()) {
@@ -168,9 +169,10 @@ func failedGroup(r *groupReader, wanted map[store.RunKey]map[string]TaskOfRun, g
 			rows = append(rows, row)
 			g.failed = append(g.failed, failedTrial{task: t, run: key})
 		}
+		return nil
 	})
-	if len(rows) == 0 {
-		return g, nil
+	if err != nil || len(rows) == 0 {
+		return g, err
 	}
 	batch := r.column("batch", false)
 	var texts [len(failedTexts)]*column
@@ -186,14 +188,24 @@ func failedGroup(r *groupReader, wanted map[store.RunKey]map[string]TaskOfRun, g
 	return g, r.err
 }
 
-// eachStretch calls use for every stretch of rows of one run.
-func eachStretch(rows int, suites, runs *column, use func(suite, run []byte, from, to int)) {
+// eachStretch calls use for every stretch of rows that are alike in these columns.
+func eachStretch(rows int, columns []*column, use func(from, to int) error) error {
 	for from := 0; from < rows; {
-		suite, run, to := suites.code(from), runs.code(from), from+1
-		for to < rows && suites.code(to) == suite && runs.code(to) == run {
-			to++
+		to := rows
+		for _, c := range columns {
+			if c.codes == nil && len(c.spans) > 0 {
+				continue // all rows are alike
+			}
+			code, end := c.code(from), from+1
+			for end < to && c.code(end) == code {
+				end++
+			}
+			to = end
 		}
-		use(suites.text(from), runs.text(from), from, to)
+		if err := use(from, to); err != nil {
+			return err
+		}
 		from = to
 	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"passhat/ingest/store"
@@ -130,22 +131,20 @@ func (s *Session) readTrials(ctx context.Context, key map[int32]store.RunKey, gr
 		}
 		setOf[run], wanted[run] = sets[r.Set], true
 	}
-	t, batches, held := newTally(CountSpec{}), newInterner(), 0
+	batches, held := newInterner(), int64(0)
 	gone := s.goneRows(batches)
 	err := eachGroup(ctx, s.filesWith(s.have.trials, wanted), s.decoders(), func(r *groupReader) (*countGroup, error) {
-		return setTrialGroup(r)
+		return setTrialGroup(r, wanted, graded)
 	}, func(g *countGroup) error {
-		return t.eachSegment(g, batches, func(keys []int32, batch int32, _ *taskCodes, from, to int) error {
-			run := t.runKey(keys)
-			set := setOf[run]
-			if set == nil || gone != nil && gone(batch, run) {
-				return nil
+		for _, part := range g.parts {
+			if gone != nil && gone(batches.id(part.batch), part.run) {
+				continue
 			}
-			if held += to - from; held > mostDurations {
+			if held += part.of.rows; held > mostDurations || !setOf[part.run].merge(part.of) {
 				return errUncounted
 			}
-			return set.add(g.trials, graded, from, to)
-		})
+		}
+		return nil
 	})
 	for _, set := range all {
 		if set.rows > 0 {
@@ -155,62 +154,164 @@ func (s *Session) readTrials(ctx context.Context, key map[int32]store.RunKey, gr
 	return found, err
 }
 
-// setTrialGroup decodes a row group.
-func setTrialGroup(r *groupReader) (*countGroup, error) {
-	r.buf = &decodeBuf{} // they outlive the decoding
-	noTask := &column{spans: []colSpan{{0, noValue}}}
-	g := &countGroup{rows: r.rows, keys: []*column{r.column("suite", true), r.column("run_id", true), noTask, r.column("batch", true)}, trials: &trialGroupOf{}}
-	of := g.trials
-	of.duration, of.passed, of.cached, of.config = *r.column("duration_s", false), *r.column("passed", false), *r.column("cached", false), *r.column("config", false)
-	for i, name := range trialCounts {
-		of.counts[i] = *r.column(name, false)
+// trialPart are the trials of a run in a row group.
+type trialPart struct {
+	run   store.RunKey
+	batch []byte
+	of    *setTrials
+}
+
+// merge adds trials of a further part; false: the sums are not exact.
+func (s *setTrials) merge(part *setTrials) bool {
+	s.rows, s.configs, s.durations = s.rows+part.rows, s.configs+part.configs, append(s.durations, part.durations...)
+	for i, m := range part.sums {
+		s.sums[i].n += m.n
+		if s.sums[i].sum += m.sum; s.sums[i].sum > mostWhole || s.sums[i].sum < -mostWhole {
+			return false
+		}
 	}
-	return g, r.err
+	return true
+}
+
+// mostWhole is the size up to which all whole numbers are floats.
+const mostWhole = 1 << 53
+
+// setTrialGroup sums up the wanted runs of a row group.
+func setTrialGroup(r *groupReader, wanted map[store.RunKey]bool, graded bool) (*countGroup, error) {
+	g := countGroups.Get().(*countGroup)
+	*g = countGroup{rows: r.rows, nano: g.nano, cost: g.cost}
+	suites, runs, batches := r.column("suite", false), r.column("run_id", false), r.column("batch", false)
+	if r.err != nil {
+		return g, r.err
+	}
+	var of *trialGroupOf
+	return g, eachStretch(r.rows, []*column{suites, runs, batches}, func(from, to int) error {
+		run := store.RunKey{Suite: string(suites.text(from)), RunID: string(runs.text(from))}
+		if !wanted[run] {
+			return nil
+		}
+		if of == nil {
+			of = &trialGroupOf{}
+			of.duration, of.passed, of.cached, of.config = *r.column("duration_s", false), *r.column("passed", false), *r.column("cached", false), *r.column("config", false)
+			for i, name := range trialCounts {
+				of.counts[i] = *r.column(name, false)
+			}
+			if r.err != nil {
+				return r.err
+			}
+		}
+		part := trialPart{run: run, batch: slices.Clone(batches.text(from)), of: &setTrials{}}
+		g.parts = append(g.parts, part)
+		return part.of.add(of, graded, from, to)
+	})
 }
 
 // there says whether a row has a value.
 func (c *column) there(row int) bool { return c.code(row) != noValue }
 
-// add takes rows of a run of the set.
+// add takes rows of a run of the set, in stretches of rows that all count.
 func (s *setTrials) add(of *trialGroupOf, graded bool, from, to int) error {
-	for row := from; row < to; row++ {
-		if v, ok := of.cached.number(row); ok && v != 0 || graded && !of.passed.there(row) {
+	counts := func(row int) bool {
+		v, ok := of.cached.number(row)
+		return !(ok && v != 0 || graded && !of.passed.there(row))
+	}
+	_, cachedAlike := of.cached.alike()
+	_, passedAlike := of.passed.alike()
+	all := cachedAlike && (!graded || passedAlike)
+	for from < to {
+		end := from + 1
+		if all {
+			end = to
+		}
+		if !counts(from) {
+			from = end
 			continue
 		}
-		s.rows++
-		if of.config.there(row) {
-			s.configs++
+		for end < to && counts(end) {
+			end++
 		}
-		if v, ok := of.duration.number(row); ok {
+		if err := s.addStretch(of, from, end); err != nil {
+			return err
+		}
+		from = end
+	}
+	return nil
+}
+
+// addStretch takes rows, column by column.
+func (s *setTrials) addStretch(of *trialGroupOf, from, to int) error {
+	s.rows += int64(to - from)
+	s.configs += of.config.valuesIn(from, to)
+	if there := of.duration.valuesIn(from, to); there > 0 {
+		s.durations = slices.Grow(s.durations, int(there))
+		for row := from; row < to; row++ {
+			v, ok := of.duration.number(row)
+			if !ok {
+				continue
+			}
 			d := floatOf(v)
 			if math.IsNaN(d) || d == 0 && math.Signbit(d) {
 				return errUncounted // whose order is DuckDB's
 			}
 			s.durations = append(s.durations, d)
 		}
-		for i := range of.counts {
-			v, ok := of.counts[i].number(row)
-			if !ok {
-				continue
-			}
-			m := &s.sums[i]
-			if m.n++; !addTo(&m.sum, int64(v)) || m.sum > 1<<53 || m.sum < -1<<53 {
-				return errUncounted
-			}
+	}
+	for i := range of.counts {
+		if !s.sums[i].add(&of.counts[i], from, to) {
+			return errUncounted
 		}
 	}
 	return nil
 }
 
+// valuesIn is how many rows have a value.
+func (c *column) valuesIn(from, to int) int64 {
+	if c.codes == nil {
+		if c.there(from) {
+			return int64(to - from)
+		}
+		return 0
+	}
+	n := int64(0)
+	for _, code := range c.codes[from:to] {
+		if code != noValue {
+			n++
+		}
+	}
+	return n
+}
+
+// add takes rows of a column of whole numbers; false: the sum is not exact.
+func (m *wholeMean) add(c *column, from, to int) bool {
+	for row := from; row < to; row++ {
+		v, ok := c.number(row)
+		if !ok {
+			continue
+		}
+		// Each is small enough for the sum not to overflow before it is looked at.
+		if x := int64(v); x > mostWhole || x < -mostWhole {
+			return false
+		}
+		m.n++
+		if m.sum += int64(v); m.sum > mostWhole || m.sum < -mostWhole {
+			return false
+		}
+	}
+	return true
+}
+
 // row is the set's row of set_trials.
 func (s *setTrials) row() []driver.Value {
 	out := []driver.Value{int32(s.no), s.rows, s.configs}
+	sorted := 0 // so many of the durations are the smallest ones
 	for _, q := range []float64{0.5, 0.95, 0.99} {
 		if len(s.durations) == 0 {
 			out = append(out, nil)
 			continue
 		}
-		out = append(out, quantile(s.durations, q))
+		var v float64
+		v, sorted = quantile(s.durations, sorted, q)
+		out = append(out, v)
 	}
 	for _, m := range s.sums {
 		if m.n == 0 {
@@ -222,20 +323,23 @@ func (s *setTrials) row() []driver.Value {
 	return out
 }
 
-// quantile is DuckDB's quantile_cont; it puts the values in another order.
-func quantile(values []float64, q float64) float64 {
+// quantile is DuckDB's quantile_cont; it puts the values in another order. The first of
+// them, so many, are known not to be larger than the others, and those before the place
+// that it returns are so then.
+func quantile(values []float64, first int, q float64) (float64, int) {
 	at := float64(len(values)-1) * q
 	low, high := int(math.Floor(at)), int(math.Ceil(at))
-	lo := smallest(values, low)
+	first = min(first, low)
+	lo := smallest(values[first:], low-first)
 	if low == high {
-		return lo
+		return lo, low
 	}
 	hi := values[low+1]
 	for _, v := range values[low+1:] {
 		hi = min(hi, v)
 	}
 	d := at - float64(low)
-	return float64(lo*(1-d)) + float64(hi*d) // each product rounded on its own
+	return float64(lo*(1-d)) + float64(hi*d), low // each product rounded on its own
 }
 
 // smallest is the value that would stand at place k if the values were sorted; those

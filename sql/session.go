@@ -64,6 +64,7 @@ type Session struct {
 	// numbersKnown: the table functions that read them are there.
 	numbersKnown bool
 	alone        bool // on one thread, see OneThread
+	shared       bool // with a second connection, see Beside
 
 	side sideTables
 
@@ -199,7 +200,7 @@ func (s *Session) Exec(ctx context.Context, text string) error {
 	if err := s.wake(ctx, text); err != nil {
 		return err
 	}
-	if _, err := s.drv.ExecContext(ctx, text, nil); err != nil {
+	if _, err := s.drv.ExecContext(ctx, s.ofAll(text), nil); err != nil {
 		if stop := stopped(ctx, 0); stop != nil {
 			return stop
 		}
@@ -211,7 +212,7 @@ func (s *Session) Exec(ctx context.Context, text string) error {
 // ExecParams is Exec of one statement with parameters, as in Query; in a locked
 // session it is guarded as there, and makes temporary tables only.
 func (s *Session) ExecParams(ctx context.Context, text string, params map[string]any) error {
-	rows, err := s.query(ctx, text, params, s.Locked())
+	rows, err := s.query(ctx, s.ofAll(text), params, s.Locked())
 	if err != nil {
 		return err
 	}

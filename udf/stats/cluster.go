@@ -122,7 +122,11 @@ func (s *items) sort(clustered bool) {
 	byContent := func(i, j int) int {
 		return cmp.Or(cmp.Compare(s.v[i], s.v[j]), cmp.Compare(s.w[i], s.w[j]), cmp.Compare(s.m[i], s.m[j]))
 	}
-	slices.SortFunc(order, byContent)
+	if clustered {
+		slices.SortFunc(order, byContent)
+	} else {
+		s.sortAlone(order)
+	}
 	g := make([]int, len(order))
 	if clustered {
 		// Clusters in the order of their sorted contents.
@@ -147,6 +151,24 @@ func (s *items) sort(clustered bool) {
 		}
 	}
 	s.v, s.w, s.m, s.g = v, w, m, g
+}
+
+// sortAlone sorts items that are of no cluster.
+func (s *items) sortAlone(order []int) {
+	type item struct {
+		v, w, m float64
+		at      int
+	}
+	of := make([]item, len(order))
+	for i := range of {
+		of[i] = item{s.v[i], s.w[i], s.m[i], i}
+	}
+	slices.SortFunc(of, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.w, b.w), cmp.Compare(a.m, b.m))
+	})
+	for i := range of {
+		order[i] = of[i].at
+	}
 }
 
 // sumSorted adds in the order of size: the same for any order of the terms,

@@ -115,7 +115,7 @@ func newPairs(cA, nA, cB, nB []int64, weights []float64, k int64) (*pairs, error
 	if err != nil {
 		return nil, err
 	}
-	p := &pairs{}
+	p := newRows(len(cA))
 	for i := range cA {
 		w := weightAt(weights, i)
 		if nA[i] < k || nB[i] < k || w == 0 {
@@ -132,22 +132,41 @@ func newPairs(cA, nA, cB, nB []int64, weights []float64, k int64) (*pairs, error
 	return p, nil
 }
 
+// newRows has room for so many tasks.
+func newRows(tasks int) *pairs {
+	counts := make([]int64, 4*tasks)
+	part := func(i int) []int64 { return counts[i*tasks : i*tasks : (i+1)*tasks] }
+	return &pairs{cA: part(0), nA: part(1), cB: part(2), nB: part(3), w: make([]float64, 0, tasks)}
+}
+
 // sort puts the tasks into an order that depends on their contents only, so
 // that neither sums nor draws tell in which order the rows came.
 func (p *pairs) sort() {
-	order := make([]int, len(p.w))
-	for i := range order {
-		order[i] = i
+	type row struct {
+		counts uint64 // all four, where each has 16 bits
+		w      float64
+		at     int
 	}
-	slices.SortFunc(order, func(i, j int) int {
+	rows := make([]row, len(p.w))
+	short := true
+	for i := range rows {
+		short = short && p.nA[i] < 1<<16 && p.nB[i] < 1<<16
+		rows[i] = row{uint64(p.nA[i])<<48 | uint64(p.nB[i])<<32 | uint64(p.cA[i])<<16 | uint64(p.cB[i]), p.w[i], i}
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		if short {
+			return cmp.Or(cmp.Compare(a.counts, b.counts), cmp.Compare(a.w, b.w))
+		}
+		i, j := a.at, b.at
 		return cmp.Or(cmp.Compare(p.nA[i], p.nA[j]), cmp.Compare(p.nB[i], p.nB[j]), cmp.Compare(p.cA[i], p.cA[j]),
-			cmp.Compare(p.cB[i], p.cB[j]), cmp.Compare(p.w[i], p.w[j]))
+			cmp.Compare(p.cB[i], p.cB[j]), cmp.Compare(a.w, b.w))
 	})
-	sorted := &pairs{}
-	for _, i := range order {
+	sorted := newRows(len(rows))
+	for _, r := range rows {
+		i := r.at
 		sorted.cA, sorted.nA = append(sorted.cA, p.cA[i]), append(sorted.nA, p.nA[i])
 		sorted.cB, sorted.nB = append(sorted.cB, p.cB[i]), append(sorted.nB, p.nB[i])
-		sorted.w = append(sorted.w, p.w[i])
+		sorted.w = append(sorted.w, r.w)
 	}
 	*p = *sorted
 }

@@ -70,13 +70,17 @@ func newFixedSuite(c, n []int64, weights []float64, counts []int64, k int64) (*f
 	}
 	s := &fixedSuite{k: k}
 	index := map[[2]int64]int{}
+	at := 0
 	for i := range c {
 		w, m := weightAt(weights, i), timesAt(counts, i)
 		if n[i] < k || w == 0 || m == 0 {
 			continue
 		}
 		key := [2]int64{n[i], c[i]}
-		at, seen := index[key]
+		seen := at < len(s.cells) && s.cells[at].n == n[i] && s.cells[at].c == c[i] // as the last one
+		if !seen {
+			at, seen = index[key]
+		}
 		if !seen {
 			at = len(s.cells)
 			index[key] = at

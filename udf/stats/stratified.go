@@ -29,9 +29,13 @@ type strata struct {
 }
 
 func (p *pairs) strata(k int64) strata {
-	var s strata
+	s := strata{of: make([]*stratum, 0, len(p.w)), obs: make([]float64, 0, len(p.w))}
 	cache := map[[3]int64]*stratum{}
 	for i := range p.w {
+		if i > 0 && p.cA[i] == p.cA[i-1] && p.cB[i] == p.cB[i-1] && p.nA[i] == p.nA[i-1] && p.nB[i] == p.nB[i-1] {
+			s.of, s.obs = append(s.of, s.of[i-1]), append(s.obs, s.obs[i-1])
+			continue
+		}
 		key := [3]int64{p.cA[i] + p.cB[i], p.nA[i], p.nB[i]}
 		st, ok := cache[key]
 		if !ok {

@@ -1,0 +1,68 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2"
+)
+
+// sharedSchema has what the house makes for several connections.
+const sharedSchema = "passhat_run"
+
+// Beside opens a second connection to the session's database, on which other statements run at the
+// same time, and has everything that the house makes from now on seen by both: temporary
+// tables and views are ordinary ones of a schema of their own then, which comes before all others. It is for a
+// process that runs one report and ends (Config.Leave), since names that an earlier report made stand
+// before those. nil where that does not hold, the session is locked, or may use one thread only.
+//
+// The views that a statement names must have been made before it runs there, see Wake. What is
+// returned is closed with the session.
+func (s *Session) Beside(ctx context.Context) (*Session, error) {
+	if !s.cfg.Leave || s.shared || s.Locked() || s.decoders() < 2 || s.cfg.Threads == 0 && s.small() {
+		return nil, nil
+	}
+	const path = "SET search_path = '" + sharedSchema + ",main'"
+	if err := s.Exec(ctx, "CREATE SCHEMA "+sharedSchema+"; "+path); err != nil {
+		return nil, fmt.Errorf("share the tables of a report: %w", err)
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open a second connection: %w", clean(err, "", 0))
+	}
+	other := &Session{snap: s.snap, have: s.have, cfg: s.cfg, db: s.db, conn: conn, files: s.files, side: s.side, shared: true}
+	err = conn.Raw(func(c any) error {
+		drv, ok := c.(*duckdb.Conn)
+		if !ok {
+			return errors.New("the driver's connection is of an unknown sort")
+		}
+		other.drv = drv
+		return nil
+	})
+	if err == nil {
+		err = other.Exec(ctx, "SET TimeZone = 'UTC'; SET max_expression_depth = 300; "+path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a second connection: %w", err)
+	}
+	s.shared = true
+	return other, nil
+}
+
+// Wake makes the views of these names, in lower case, which else are made when a statement runs that names them.
+func (s *Session) Wake(ctx context.Context, names map[string]bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wakeNamed(ctx, names)
+}
+
+// ofAll is a statement of the house's that makes what both connections see.
+func (s *Session) ofAll(text string) string {
+	if !s.shared {
+		return text
+	}
+	text = strings.ReplaceAll(text, "CREATE OR REPLACE TEMP TABLE ", "CREATE OR REPLACE TABLE "+sharedSchema+".")
+	return strings.ReplaceAll(text, "CREATE OR REPLACE TEMP VIEW ", "CREATE OR REPLACE VIEW "+sharedSchema+".")
+}
