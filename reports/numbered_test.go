@@ -20,6 +20,11 @@ import (
 // randomWeeks is a store whose runs lie three days apart, in batches of several.
 func randomWeeks(t *testing.T, seed uint64) *sql.Session {
 	t.Helper()
+	return over(t, weeksStore(t, seed), sql.Config{Threads: 2})
+}
+
+func weeksStore(t *testing.T, seed uint64) *store.Store {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 11))
 	st, err := store.Open(filepath.Join(t.TempDir(), "store"))
 	if err != nil {
@@ -46,7 +51,7 @@ func randomWeeks(t *testing.T, seed uint64) *sql.Session {
 		}
 		commit(t, st, fmt.Sprintf("/logs/%d.jsonl", batch), trials)
 	}
-	return over(t, st, sql.Config{Threads: 2})
+	return st
 }
 
 // Numbered from the roll-up or from selected_task_runs, the tables give the same

@@ -47,7 +47,7 @@ func (s *Session) Beside(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a second connection: %w", err)
 	}
-	s.shared = true
+	s.shared, s.beside = true, other
 	return other, nil
 }
 

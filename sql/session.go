@@ -65,6 +65,7 @@ type Session struct {
 	numbersKnown bool
 	alone        bool // on one thread, see OneThread
 	shared       bool // with a second connection, see Beside
+	beside       *Session
 
 	side sideTables
 
@@ -255,6 +256,9 @@ func (s *Session) Lock(ctx context.Context) error {
 func (s *Session) Close() error {
 	var errs []error
 	leave := s.cfg.Leave && runtime.GOOS != "windows" // where open files can't be removed
+	if s.beside != nil && !leave {
+		errs = append(errs, s.beside.conn.Close())
+	}
 	if s.conn != nil && !leave {
 		errs = append(errs, s.conn.Close())
 	}
