@@ -171,10 +171,7 @@ WITH asked AS (
 ),
 made AS (
 	SELECT *,
-		fixed_suite_diff(b_c, b_n, a_c, a_n, w, kk, $conf::DOUBLE, times) AS fixed,
-		fixed_suite_ci(a_cs, a_ns, a_ws, kk, $conf::DOUBLE, a_times) AS a_fixed, fixed_suite_ci(b_cs, b_ns, b_ws, kk, $conf::DOUBLE, b_times) AS b_fixed,
 		stratified_p(b_c, b_n, a_c, a_n, w, kk, 0, $seed::BIGINT, times) AS test,
-		stratified_p(b_most, b_n, a_least, a_n, w, kk, 0, $seed::BIGINT, times).p_two AS least_p,
 		paired_diff(CASE WHEN kk = 1 THEN b_rates ELSE b_hats END, CASE WHEN kk = 1 THEN a_rates ELSE a_hats END, w, NULL, $conf::DOUBLE, times) AS population,
 		CASE WHEN basis = 'runs' THEN welch_diff(bv, av, $conf::DOUBLE) END AS welch,
 		CASE WHEN basis = 'prediction' AND b_runs = 1 THEN prediction_test(bv[1], av, $conf::DOUBLE)
@@ -187,6 +184,14 @@ made AS (
 based AS (
 	SELECT * REPLACE (CASE WHEN basis = 'runs' AND welch.se IS NULL OR basis = 'runs' AND welch.flag IS NOT NULL OR basis = 'prediction' AND coalesce(night.se, 0) = 0 THEN 'these runs' ELSE basis END AS basis)
 	FROM made
+),
+-- The noise of trials, where nothing rests on the spread between runs.
+noise AS (
+	SELECT *, CASE WHEN basis IN ('trials', 'these runs') OR coalesce(welch.se, night.se, 0) = 0 THEN fixed_suite_diff(b_c, b_n, a_c, a_n, w, kk, $conf::DOUBLE, times) END AS fixed,
+		CASE WHEN basis IN ('trials', 'these runs') THEN fixed_suite_ci(a_cs, a_ns, a_ws, kk, $conf::DOUBLE, a_times) END AS a_fixed,
+		CASE WHEN basis IN ('trials', 'these runs') THEN fixed_suite_ci(b_cs, b_ns, b_ws, kk, $conf::DOUBLE, b_times) END AS b_fixed,
+		CASE WHEN basis IN ('trials', 'these runs') THEN stratified_p(b_most, b_n, a_least, a_n, w, kk, 0, $seed::BIGINT, times).p_two END AS least_p
+	FROM based
 )
 SELECT pair_no, taken, kk, basis, test.informative AS informative, least_p,
 	-- Rounded, so that no difference of two equal sums is left over.
@@ -207,7 +212,7 @@ SELECT pair_no, taken, kk, basis, test.informative AS informative, least_p,
 	-- The smallest difference that this test would have seen, by its own level and its own degrees of freedom.
 	CASE WHEN basis = 'prediction' AND night.se > 0 THEN mde(night.se, (1 - $conf::DOUBLE) / 2, 0.8, night.df) WHEN basis = 'runs' AND welch.se > 0 THEN mde(welch.se, (1 - $conf::DOUBLE) / 2, 0.8, welch.df)
 		WHEN basis = 'these runs' THEN mde(sqrt(a_fixed.se ^ 2 + b_fixed.se ^ 2), (1 - $conf::DOUBLE) / 2, 0.8) ELSE mde(fixed.se, (1 - $conf::DOUBLE) / 2, 0.8) END AS mde
-FROM based
+FROM noise
 -- table: compare_verdicts
 SELECT p.pair_no, coalesce(l.taken, 0) AS taken,
 	CASE WHEN coalesce(l.tasks, 0) = 0 THEN 'no common task'

@@ -16,6 +16,8 @@ type db struct {
 	log []string
 	// house says that the report is the house's own, whose statements are known.
 	house bool
+	// footers are on their way, see readFooters.
+	footers <-chan footerValues
 }
 
 // threads has DuckDB work on one thread where what comes is small, see sql.OneThread.

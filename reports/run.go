@@ -35,7 +35,13 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 	d := &db{s: s, house: rep.Builtin}
 	defer s.AllThreads(context.WithoutCancel(ctx)) // an error would be that of the next statement
 	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	defer func() { // nothing goes on reading
+		stop()
+		if d.footers != nil {
+			for range d.footers {
+			}
+		}
+	}()
 	beside, err := besides(ctx, s, rep, req)
 	if err != nil {
 		return nil, err

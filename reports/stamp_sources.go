@@ -3,6 +3,8 @@ package reports
 import (
 	"context"
 	"fmt"
+
+	"passhat/ingest/store"
 )
 
 // fewTrials is the number of trials in the store up to which looking at each of them takes less time
@@ -62,15 +64,35 @@ func (sel *selection) rareValues(ctx context.Context, d *db) (map[string]bool, e
 	if sel.rare != nil {
 		return sel.rare, nil
 	}
-	have, err := d.s.HaveValues(ctx, sel.ofWeeks, rare...)
-	if err != nil {
-		return nil, err
+	if d.footers == nil {
+		d.readFooters(ctx, sel.ofWeeks)
+	}
+	have := <-d.footers
+	if have.err != nil {
+		return nil, have.err
 	}
 	sel.rare = map[string]bool{}
 	for i, name := range rare {
-		sel.rare[name] = have[i]
+		sel.rare[name] = have.values[i]
 	}
 	return sel.rare, nil
+}
+
+// footerValues is the answer of readFooters.
+type footerValues struct {
+	values []bool
+	err    error
+}
+
+// readFooters begins to look for rare values, beside what is done until they are asked for.
+func (d *db) readFooters(ctx context.Context, runs map[store.RunKey]bool) {
+	out := make(chan footerValues, 1)
+	d.footers = out
+	go func() {
+		defer close(out)
+		values, err := d.s.HaveValues(ctx, runs, rare...)
+		out <- footerValues{values, err}
+	}()
 }
 
 // sourceRows are the rows of sourcesSQL.

@@ -81,6 +81,7 @@ func (sel *selection) narrow(ctx context.Context, d *db) error {
 		return d.threads(ctx, false)
 	}
 	sel.narrowed, sel.ofWeeks = true, span.Runs()
+	d.readFooters(ctx, sel.ofWeeks)
 	sel.filter += " AND EXISTS (SELECT 1 FROM request_span AS p WHERE p.suite IS NOT DISTINCT FROM trials.suite AND p.run_id IS NOT DISTINCT FROM trials.run_id)"
 	return nil
 }

@@ -3,6 +3,7 @@ package sql
 import (
 	"fmt"
 	"sort"
+	"sync"
 	"sync/atomic"
 
 	"github.com/duckdb/duckdb-go/v2"
@@ -55,19 +56,36 @@ func (s *Session) PlaceRuns(runs []Placed, graded bool, none map[int32]bool) (bo
 	n.tasks = make([]groupTask, size)
 	type suiteOf struct{ group, suite int32 }
 	known := map[suiteOf]int32{}
+	byGroup := make([][]numberSpan, n.groups+1)
 	for i, span := range n.spans {
 		known[suiteOf{span.groupNo, n.runs[i].keys[inSuite]}]++
-		of := n.tasks[int(span.groupNo)*len(n.tally.tasks):]
-		for row := span.from; row < span.to; row++ {
-			of[n.task[row]].add(n.codes[n.code[row]], graded, none[span.groupNo])
-		}
+		byGroup[span.groupNo] = append(byGroup[span.groupNo], span)
 	}
+	var wg sync.WaitGroup
+	free := make(chan struct{}, s.decoders())
+	for group, spans := range byGroup { // each has tasks of its own
+		wg.Go(func() {
+			free <- struct{}{}
+			n.addGroup(n.tasks[group*len(n.tally.tasks):], spans, graded, none[int32(group)])
+			<-free
+		})
+	}
+	wg.Wait()
 	for i := range n.tasks {
 		x := &n.tasks[i]
 		group, task := int32(i/len(n.tally.tasks)), n.tally.tasks[i%len(n.tally.tasks)]
 		x.inEveryRun = x.runs == 0 || x.runs == known[suiteOf{group, task.suite}]
 	}
 	return true, nil
+}
+
+// addGroup counts the runs of a group.
+func (n *numbers) addGroup(tasks []groupTask, spans []numberSpan, graded, none bool) {
+	for _, span := range spans {
+		for row := span.from; row < span.to; row++ {
+			tasks[n.task[row]].add(n.codes[n.code[row]], graded, none)
+		}
+	}
 }
 
 // add counts a run that has the task.
