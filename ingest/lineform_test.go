@@ -62,51 +62,89 @@ func formLog(rng *rand.Rand, lines int) (log []string) {
 	return log
 }
 
+// readForms reads lines, with or without forms.
+func readForms(t *testing.T, forms bool, log []string) (all []store.Trial, rejects []string, stats Stats, formed int) {
+	t.Helper()
+	r, err := newLineReader(&Input{Name: "a.jsonl"}, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.m.stable = true
+	if !forms {
+		r.forms.rest = math.MaxInt
+	}
+	for no, line := range log {
+		r.m.Trials, r.m.Rejects = r.m.Trials[:0], r.m.Rejects[:0]
+		before := linesOf(r.forms.list)
+		r.lines([]byte(line+"\n"), int64(no)+1)
+		all = append(all, r.m.Trials...)
+		for _, bad := range r.m.Rejects {
+			rejects = append(rejects, fmt.Sprintf("%+v", *bad))
+		}
+		if n := linesOf(r.forms.list); n > before {
+			formed++
+		}
+	}
+	r.m.foldShapes()
+	return all, rejects, r.m.stats, formed
+}
+
+// formsAgree holds both ways of reading to the same trials and tells how many lines were
+// read by a form.
+func formsAgree(t *testing.T, log []string) int {
+	t.Helper()
+	want, wantBad, wantStats, _ := readForms(t, false, log)
+	got, bad, stats, n := readForms(t, true, log)
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Fatalf("row %d:\n%+v, want\n%+v", i+1, got[i], want[i])
+		}
+	}
+	if len(got) != len(want) || !reflect.DeepEqual(bad, wantBad) || !reflect.DeepEqual(stats, wantStats) {
+		t.Fatalf("%d rows, %q, %+v, want %d, %q, %+v", len(got), bad, stats, len(want), wantBad, wantStats)
+	}
+	return n
+}
+
 // TestLineForms: lines that are read by the form of those before are read as others.
 func TestLineForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	read := func(forms bool, log []string) (all []store.Trial, rejects []string, stats Stats, formed int) {
-		r, err := newLineReader(&Input{Name: "a.jsonl"}, &Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.m.stable = true
-		if !forms {
-			r.forms.rest = math.MaxInt
-		}
-		for no, line := range log {
-			r.m.Trials, r.m.Rejects = r.m.Trials[:0], r.m.Rejects[:0]
-			before := linesOf(r.forms.list)
-			r.lines([]byte(line+"\n"), int64(no)+1)
-			all = append(all, r.m.Trials...)
-			for _, bad := range r.m.Rejects {
-				rejects = append(rejects, fmt.Sprintf("%+v", *bad))
-			}
-			if n := linesOf(r.forms.list); n > before {
-				formed++
-			}
-		}
-		r.m.foldShapes()
-		return all, rejects, r.m.stats, formed
-	}
 	byForm := 0
 	for range 60 {
-		log := formLog(rng, 600)
-		want, wantBad, wantStats, _ := read(false, log)
-		got, bad, stats, n := read(true, log)
-		byForm += n
-		for i := range min(len(got), len(want)) {
-			if got[i] != want[i] {
-				t.Fatalf("row %d:\n%+v, want\n%+v", i+1, got[i], want[i])
-			}
-		}
-		if len(got) != len(want) || !reflect.DeepEqual(bad, wantBad) || !reflect.DeepEqual(stats, wantStats) {
-			t.Fatalf("%d rows, %q, %+v, want %d, %q, %+v", len(got), bad, stats, len(want), wantBad, wantStats)
-		}
+		byForm += formsAgree(t, formLog(rng, 600))
 	}
 	if byForm < 3000 {
 		t.Errorf("%d lines were read by a form of those before: the test tries nothing", byForm)
 	}
+}
+
+// FuzzLineForms puts bytes into the lines of a log, takes them out and changes them: an
+// edit is the place of a line, one in the line and what happens there.
+func FuzzLineForms(f *testing.F) {
+	f.Add(uint64(1), []byte("\x40\x10\"\x80\x20\\\xc0\x05\x00"))
+	f.Add(uint64(2), []byte("\x50\x30\xff\xa0\x18}\xb0\x18,"))
+	f.Fuzz(func(t *testing.T, seed uint64, edits []byte) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		log := formLog(rng, 300)
+		for ; len(edits) >= 3; edits = edits[3:] {
+			at := int(edits[0]) * len(log) / 256
+			line := []byte(log[at])
+			if len(line) == 0 {
+				continue
+			}
+			place := int(edits[1]) * len(line) / 256
+			switch edits[2] % 3 {
+			case 0:
+				line = slices.Insert(line, place, edits[2])
+			case 1:
+				line[place] = edits[2]
+			default:
+				line = slices.Delete(line, place, place+1)
+			}
+			log[at] = strings.ReplaceAll(string(line), "\n", " ")
+		}
+		formsAgree(t, log)
+	})
 }
 
 func linesOf(forms []*lineForm) (n int) {

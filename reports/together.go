@@ -2,6 +2,7 @@ package reports
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"passhat/sql"
@@ -25,6 +26,9 @@ func (r *runner) together(ctx context.Context, steps []*step) (bool, error) {
 		wg.Go(func() { p.work(ctx, d, stop) })
 	}
 	wg.Wait()
+	if p.fault != nil {
+		panic(p.fault) // where it is caught and told
+	}
 	return true, p.err
 }
 
@@ -45,6 +49,7 @@ type plan struct {
 	state   []stepState
 	failed  int // the first step that failed
 	err     error
+	fault   any // a panic
 }
 
 // work runs steps until none is left.
@@ -63,10 +68,7 @@ func (p *plan) work(ctx context.Context, d *db, stop func()) {
 		}
 		p.state[i] = running
 		p.mu.Unlock()
-		err := p.r.do(ctx, d, p.steps[i])
-		if err == nil && p.alone(i) {
-			err = p.after(ctx, i)
-		}
+		err := p.run(ctx, d, i)
 		p.mu.Lock()
 		p.state[i] = finished
 		if err != nil && i < p.failed {
@@ -75,6 +77,21 @@ func (p *plan) work(ctx context.Context, d *db, stop func()) {
 		}
 		p.changed.Broadcast()
 	}
+}
+
+// run runs a step, and what follows one that ran alone.
+func (p *plan) run(ctx context.Context, d *db, i int) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.fault, err = fault, fmt.Errorf("run the report: %v", fault)
+		}
+	}()
+	if err := p.r.do(ctx, d, p.steps[i]); err != nil || !p.alone(i) {
+		return err
+	}
+	return p.after(ctx, i)
 }
 
 // next is a step that can run, below 0 where none can yet; false where none is left.

@@ -53,7 +53,7 @@ type Session struct {
 	have    content
 	cfg     Config
 	db      *gosql.DB
-	conn    *gosql.Conn // the only connection: temporary tables belong to it
+	conn    *gosql.Conn // temporary tables belong to it, see Beside for a second
 	drv     *duckdb.Conn
 	temp    *tempDir
 	files   []string // every path that the views read
