@@ -14,15 +14,15 @@ import (
 type db struct {
 	s   *sql.Session
 	log []string
-	// house says that the report is the house's own, whose statements are known.
-	house bool
+	// small says that the report's statements are small once counts are kept in Go.
+	small bool
 	// footers are on their way, see readFooters.
 	footers <-chan footerValues
 }
 
 // threads has DuckDB work on one thread where what comes is small, see sql.OneThread.
 func (d *db) threads(ctx context.Context, small bool) error {
-	if small && d.house {
+	if small && d.small {
 		return d.s.OneThread(ctx)
 	}
 	return d.s.AllThreads(ctx)

@@ -11,6 +11,7 @@ var handled = []string{
 	"runs",   // several runs in a group
 	"mixed",  // settings that differ within a group
 	"tasks",  // task sets that differ between groups
+	"small",  // its statements are small where counts are kept in Go, and run on a thread each
 	"weeks",  // it shows the weeks that its parameters week and weeks ask for, and no older group
 	"bounds", // both ends of --policy bounds in its intervals
 }

@@ -32,7 +32,7 @@ func Run(ctx context.Context, s *sql.Session, rep *Report, req Request) (*Result
 		return nil, err
 	}
 	req.weeks = weeksOf(rep, req, own)
-	d := &db{s: s, house: rep.Builtin}
+	d := &db{s: s, small: rep.Builtin && rep.handles("small")}
 	defer s.AllThreads(context.WithoutCancel(ctx)) // an error would be that of the next statement
 	ctx, stop := context.WithCancel(ctx)
 	defer func() { // nothing goes on reading

@@ -166,12 +166,12 @@ func besides(ctx context.Context, s *sql.Session, rep *Report, req Request) (*db
 	for _, u := range rep.used {
 		many += len(u.Statements)
 	}
-	if !rep.Builtin || many < manySteps || req.ShowSQL || req.describing {
+	if !rep.Builtin || !rep.handles("small") || many < manySteps || req.ShowSQL || req.describing {
 		return nil, nil
 	}
 	other, err := s.Beside(ctx)
 	if err != nil || other == nil {
 		return nil, err
 	}
-	return &db{s: other, house: true}, nil
+	return &db{s: other}, nil
 }

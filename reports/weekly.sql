@@ -18,7 +18,7 @@
 -- param: now   the moment from which weeks are counted
 -- flags: by=suite,model,agent,effort runs=all top=5
 -- cover: history worst
--- handles: runs mixed tasks bounds weeks
+-- handles: runs mixed tasks bounds weeks small
 -- trials: weekly_pair_runs
 -- failures: weekly_failing
 -- uses: compare
