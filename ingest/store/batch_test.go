@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,6 +199,46 @@ func TestManyPartitions(t *testing.T) {
 		want := f.RunAtMin.Format(stamp) + f.RunAtMax.Format(stamp) + "[" + strings.Join(f.Suites, ", ") + "]" + fmt.Sprint(f.Rows)
 		if got[0] != want {
 			t.Errorf("%s holds %s; its record says %s", f.Path, got[0], want)
+		}
+	}
+	sound(t, s)
+}
+
+// TestMonthsInOrder: what a month's file holds is written once it has taken no row for long, and
+// the file goes on if the month comes again.
+func TestMonthsInOrder(t *testing.T) {
+	s := open(t)
+	var rows []store.Trial
+	for _, part := range []struct{ month, rows int }{{0, 1000}, {1, 150_000}, {2, 200}, {0, 10}, {3, 40_000}, {0, 5}} {
+		for range part.rows {
+			i := len(rows)
+			rows = append(rows, store.Trial{
+				Suite: "s", RunID: fmt.Sprint("r", part.month), RunAt: day.AddDate(0, part.month, 0), TaskID: itoa(i % 500), SourceRow: itoa(i),
+				Trial: store.Some(int32(i / 500)), Passed: store.Some(i%3 > 0),
+			})
+		}
+	}
+	writeParts(t, s, "/months", rows, 1)
+	sn, err := s.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	db := duck(t)
+	if got := strs(t, db, "SELECT count(DISTINCT source_row) || ' ' || count(*) FROM read_parquet("+fileList(sn.Trials())+", hive_partitioning=false)"); got[0] != "191215 191215" {
+		t.Errorf("rows: got %s, want 191215 different ones", got[0])
+	}
+	got := strs(t, db, "SELECT run_id || ' ' || sum(n) || ' ' || sum(c) FROM read_parquet("+fileList(sn.TaskRuns())+") GROUP BY run_id ORDER BY run_id")
+	want := strs(t, db, "SELECT run_id || ' ' || count(*) || ' ' || count(*) FILTER (passed) FROM read_parquet("+fileList(sn.Trials())+", hive_partitioning=false) GROUP BY run_id ORDER BY run_id")
+	if !slices.Equal(got, want) || len(want) != 4 {
+		t.Errorf("the roll-up holds %q; the trials are %q", got, want)
+	}
+	for _, f := range sn.Trials() {
+		if f.Rows != 1015 {
+			continue
+		}
+		if got := strs(t, db, "SELECT count(DISTINCT row_group_id)::VARCHAR FROM parquet_metadata("+quote(f.Path)+")"); got[0] != "2" {
+			t.Errorf("the first month is in %s row groups: want it to be written when it took no more, and once more at the end", got[0])
 		}
 	}
 	sound(t, s)

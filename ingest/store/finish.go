@@ -117,7 +117,7 @@ func eachPart(parts []*Part, f func(*Part) error) error {
 // can be written beside them.
 func (p *Part) tallyHeld() error {
 	for _, o := range p.outlets {
-		if p.err == nil {
+		if p.err == nil && o.group != nil {
 			p.err = p.tally.add(o.group, p.b.roll)
 			o.tallied = true
 		}
@@ -157,11 +157,13 @@ func (p *Part) finish() ([]staged, error) {
 	var out []staged
 	for _, folder := range slices.Sorted(maps.Keys(p.outlets)) {
 		o := p.outlets[folder]
-		if err := p.flush(o); err != nil {
-			return nil, err
+		if o.group != nil {
+			if err := p.flush(o); err != nil {
+				return nil, err
+			}
+			trialGroups.Put(o.group)
+			o.group = nil
 		}
-		trialGroups.Put(o.group)
-		o.group = nil
 		f, err := o.enc.close(trialColumns[:])
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,9 @@ type Part struct {
 	curFrom int64              // its month, in seconds: from, to
 	curTo   int64
 	suite   string
-	held    int // rows' bytes in all outlets
+	held    int   // rows' bytes in all outlets
+	taken   int64 // rows
+	look    int64 // after so many, files that take no more are looked for
 
 	runs   map[RunKey]*partRun
 	curRun *partRun
@@ -45,12 +48,13 @@ type Part struct {
 type outlet struct {
 	folder           string // within trials/, with slashes
 	staged           string
-	group            *rowGroup
+	group            *rowGroup // nil: given back
 	enc              *encoder
 	runAtMin, runMax int64 // microseconds
 	suites           []string
 	rows             int64
-	tallied          bool // what group holds is in the roll-up
+	tallied          bool  // what group holds is in the roll-up
+	used             int64 // how many rows the Part had taken when it last took one for this file
 }
 
 // partRun is what a Part saw of a run.
@@ -119,6 +123,9 @@ func (p *Part) take(ts []Trial) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if out.group == nil {
+		out.group = newTrialGroup()
+	}
 	n, most := 0, min(len(ts), togetherRows, maxRowGroup-int(out.group.rows))
 	var before *Trial
 	for n < most && (n == 0 || p.sameOutlet(&ts[n], before)) {
@@ -136,6 +143,8 @@ func (p *Part) take(ts []Trial) (int, error) {
 	held := out.group.bytes
 	out.group.add(ts[:n], &p.shared)
 	p.held += out.group.bytes - held
+	p.taken += int64(n)
+	out.used = p.taken
 	if out.group.rows == maxRowGroup {
 		return n, p.flush(out)
 	}
@@ -171,11 +180,14 @@ func (p *Part) outlet(t *Trial) (*outlet, error) {
 	}
 	if out == nil {
 		out = &outlet{
-			folder: folder, group: newTrialGroup(),
+			folder: folder,
 			staged: filepath.Join(p.b.dir, fmt.Sprintf("trials-%d-%d.parquet", p.n, len(p.outlets))),
 		}
 		out.enc = &encoder{path: out.staged, cols: trialColumns[:]}
 		p.outlets[folder] = out
+	}
+	if err := p.giveBack(out); err != nil {
+		return nil, err
 	}
 	from := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
 	p.suite = strings.Clone(t.Suite)
@@ -184,6 +196,27 @@ func (p *Part) outlet(t *Trial) (*outlet, error) {
 		out.suites = append(out.suites, s)
 	}
 	return out, nil
+}
+
+// giveBack writes what other files hold that took no row for as long as a row group is:
+// most logs are in the order of time, and each month would keep a row group of tens of megabytes to the end.
+func (p *Part) giveBack(out *outlet) error {
+	if p.taken < p.look {
+		return nil
+	}
+	p.look = p.taken + maxRowGroup/4
+	for _, folder := range slices.Sorted(maps.Keys(p.outlets)) {
+		o := p.outlets[folder]
+		if o == out || o.group == nil || p.taken-o.used < maxRowGroup {
+			continue
+		}
+		if err := p.flush(o); err != nil {
+			return err
+		}
+		trialGroups.Put(o.group)
+		o.group = nil
+	}
+	return nil
 }
 
 // sameOutlet reports whether a trial belongs into the file of the last row; before
@@ -319,6 +352,9 @@ func (b *Batch) runID(key RunKey) (uint32, error) {
 func (p *Part) largest() *outlet {
 	var big *outlet
 	for _, o := range p.outlets {
+		if o.group == nil {
+			continue
+		}
 		if big == nil || o.group.bytes > big.group.bytes {
 			big = o
 		}
