@@ -39,11 +39,8 @@ func (r *runner) statements(ctx context.Context, res *Result) error {
 				return err
 			}
 		}
-		if !s.answer {
-			continue
-		}
-		if err := r.take(res, s); err != nil {
-			return err
+		if s.answer {
+			r.take(res, s)
 		}
 	}
 	return nil
@@ -138,22 +135,21 @@ func (r *runner) do(ctx context.Context, d *db, s *step) error {
 	if s.cols, s.rows, err = d.table(ctx, text, params); err != nil {
 		return located(s.rep, s.st, 0, err)
 	}
+	if s.st.Kind == RefuseStatement && len(s.rows) > 0 && len(s.rows[0]) > 0 && !r.sel.req.describing {
+		return usagef("report %s: %s", r.rep.Name, record(s.rows[0]).text(0))
+	}
 	return nil
 }
 
 // take puts the answer of a step into the result.
-func (r *runner) take(res *Result, s *step) error {
+func (r *runner) take(res *Result, s *step) {
 	st, rows := s.st, s.rows
-	if st.Kind == RefuseStatement && len(rows) > 0 && len(rows[0]) > 0 && !r.sel.req.describing {
-		return usagef("report %s: %s", r.rep.Name, record(rows[0]).text(0))
-	}
 	if st.Kind == SectionStatement && len(rows) == 0 && slices.Contains(st.Quiet, "*") && !r.sel.req.describing {
-		return nil // it says nothing when empty
+		return // it says nothing when empty
 	}
 	if st.Kind == SectionStatement {
 		res.Sections = append(res.Sections, r.section(st, s.cols, rows))
-		return nil
+		return
 	}
 	r.lines(res, st.Kind, rows)
-	return nil
 }

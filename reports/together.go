@@ -17,13 +17,11 @@ func (r *runner) together(ctx context.Context, steps []*step) (bool, error) {
 	if r.beside == nil {
 		return false, nil
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	p := &plan{r: r, steps: steps, state: make([]stepState, len(steps)), failed: len(steps)}
 	p.changed = sync.NewCond(&p.mu)
 	var wg sync.WaitGroup
 	for _, d := range []*db{r.d, r.beside} {
-		wg.Go(func() { p.work(ctx, d, stop) })
+		wg.Go(func() { p.work(ctx, d) })
 	}
 	wg.Wait()
 	if p.fault != nil {
@@ -52,8 +50,9 @@ type plan struct {
 	fault   any // a panic
 }
 
-// work runs steps until none is left.
-func (p *plan) work(ctx context.Context, d *db, stop func()) {
+// work runs steps until none is left or one failed. What the other connection runs then goes on to its
+// end: it may be what fails first in the order of the report.
+func (p *plan) work(ctx context.Context, d *db) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
@@ -73,7 +72,6 @@ func (p *plan) work(ctx context.Context, d *db, stop func()) {
 		p.state[i] = finished
 		if err != nil && i < p.failed {
 			p.failed, p.err = i, err
-			stop()
 		}
 		p.changed.Broadcast()
 	}

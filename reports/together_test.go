@@ -81,8 +81,12 @@ func TestTwoConnectionsEnd(t *testing.T) {
 	if _, err := reports.Run(ctx, s, report(t, "weekly"), request(t, "week=2026-W10")); err == nil {
 		t.Error("a report that was ended has a result")
 	}
-	if _, err := reports.Run(t.Context(), s, report(t, "weekly"), request(t, "week=2026-W10", "limits=2")); err == nil || !strings.Contains(err.Error(), "limits 2") {
-		t.Errorf("a wrong parameter: got error %v", err)
+	for _, limits := range []string{"2", "7", "-1", "0"} {
+		_, err := reports.Run(t.Context(), s, report(t, "weekly"), request(t, "week=2026-W10", "by=none", "limits="+limits))
+		var usage *reports.UsageError
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), "a level between 0 and 1 is wanted") {
+			t.Errorf("limits %s: got error %v", limits, err)
+		}
 	}
 	if _, err := reports.Run(t.Context(), s, report(t, "weekly"), request(t, "week=2026-W10")); err != nil {
 		t.Errorf("after that: %v", err)
