@@ -177,6 +177,9 @@ func (r *lineReader) line(b []byte, no int64, path string) {
 // used up or have given very many trials; it returns what is left.
 func (r *lineReader) lines(b []byte, no int64) (rest []byte, next int64) {
 	r.m.checked = utf8.Valid(b)
+	if len(b) > maxReuse {
+		defer r.forget()
+	}
 	for len(b) > 0 && len(r.m.Trials) < maxPending {
 		line := b
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
@@ -189,6 +192,12 @@ func (r *lineReader) lines(b []byte, no int64) (rest []byte, next int64) {
 	}
 	r.m.checked = false
 	return b, no
+}
+
+// forget lets go of long text, into which what is kept for reuse still looks.
+func (r *lineReader) forget() {
+	r.fields, r.vals, r.names, r.forms.pend = nil, nil, nil, nil
+	r.m.forget()
 }
 
 // jsonlChunks returns a reader of chunks of whole lines.

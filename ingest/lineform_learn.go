@@ -63,10 +63,17 @@ func partNamed(name string) columnID {
 	return columnID(slices.IndexFunc(columns, func(c column) bool { return c.name == name }))
 }
 
+// What a form may hold: lines of more are read by their keys, which then is not what
+// takes the time.
+const (
+	maxFormValues = 256
+	maxFormText   = 16 << 10 // bytes between the values and of those that stay
+)
+
 // formed reports whether lines of a shape are one trial each whose fields are what
 // they are called.
 func (s *Shape) formed() bool {
-	return !s.element && s.runsAt < 0 && s.countAt < 0 && len(s.repeated) == 0 && len(s.targets) > 0 &&
+	return len(s.targets) <= maxFormValues && !s.element && s.runsAt < 0 && s.countAt < 0 && len(s.repeated) == 0 && len(s.targets) > 0 &&
 		!slices.ContainsFunc(s.targets, func(tg target) bool { return len(tg.paths) > 0 })
 }
 
@@ -87,7 +94,9 @@ func (s *Shape) field(i int) formField {
 	return formFields[tg.col]
 }
 
-// learn makes the form of the line b, whose object begins at i, anew. The line is good.
+// learn makes a form of the line b, whose object begins at i, or makes that of its shape
+// anew; or it decides, after many lines that had none of the forms, to do without for a
+// while. The line parses; whether it was a trial or a reject does not matter.
 func (l *lineForms) learn(m *Mapper, b []byte, i int, shape *Shape) {
 	if l.luck -= formCost; l.luck < formLow {
 		l.luck, l.rest = 0, formRest
@@ -101,7 +110,7 @@ func (l *lineForms) learn(m *Mapper, b []byte, i int, shape *Shape) {
 	if at >= 0 {
 		old = l.list[at]
 	}
-	f := formOf(m, b, i, shape, old)
+	f := formOf(b, i, shape, old)
 	switch {
 	case f == nil:
 	case at >= 0:
@@ -113,11 +122,12 @@ func (l *lineForms) learn(m *Mapper, b []byte, i int, shape *Shape) {
 	}
 }
 
-// formOf makes a form of a line; old is the one before of the same shape.
-func formOf(m *Mapper, line []byte, i int, shape *Shape, old *lineForm) *lineForm {
+// formOf makes a form of a line; old is the one before of the same shape. What it keeps
+// of the line is copied, piece by piece, so that it does not hold the values. It is nil
+// where that would be much.
+func formOf(line []byte, i int, shape *Shape, old *lineForm) *lineForm {
 	f := &lineForm{shape: shape, fixed: make([]string, len(shape.targets))}
-	text := string(line) // what is kept of it
-	from := i
+	from, kept := i, 0
 	i = skipSpace(line, i+1)
 	for n := range shape.targets {
 		_, _, begin, err := scanKey(line, i)
@@ -128,10 +138,13 @@ func formOf(m *Mapper, line []byte, i int, shape *Shape, old *lineForm) *lineFor
 		if err != nil {
 			return nil
 		}
-		if step := old.step(n, shape); old.stays(step, n, text[begin:end]) {
-			f.fix(n, shape.field(n), text[begin:end], v)
+		if step := old.step(n, shape); old.stays(step, n, line[begin:end]) {
+			f.fix(n, shape.field(n), string(line[begin:end]), v)
 		} else {
-			step.before = text[from:begin]
+			if kept += begin - from; kept > maxFormText {
+				return nil
+			}
+			step.before = string(line[from:begin])
 			f.steps = append(f.steps, step)
 			from = end
 		}
@@ -142,37 +155,36 @@ func formOf(m *Mapper, line []byte, i int, shape *Shape, old *lineForm) *lineFor
 			i = skipSpace(line, i+1)
 		}
 	}
-	if line[i] != '}' {
+	if line[i] != '}' || kept+i-from > maxFormText {
 		return nil
 	}
-	f.tail = text[from : i+1]
+	f.tail = string(line[from : i+1])
 	return f
 }
 
 // step is the step of value n, with what is remembered of it.
 func (f *lineForm) step(n int, shape *Shape) formStep {
 	if f != nil {
-		for _, s := range f.steps {
-			if s.place == n {
-				return s
-			}
+		at, ok := slices.BinarySearchFunc(f.steps, n, func(s formStep, n int) int { return s.place - n })
+		if ok {
+			return f.steps[at]
 		}
 	}
 	return formStep{formField: shape.field(n), place: n, name: shape.names[n]}
 }
 
 // stays reports whether value n, text in the line, is taken to stay as it is.
-func (f *lineForm) stays(s formStep, n int, text string) bool {
+func (f *lineForm) stays(s formStep, n int, text []byte) bool {
 	if f == nil {
 		return false
 	}
 	if f.fixed[n] != "" {
-		return f.fixed[n] == text
+		return f.fixed[n] == string(text)
 	}
 	if s.same < fixedAfter {
 		return false
 	}
-	return s.empty && text == "null" || !s.empty && s.formField.stays && text == s.value.quoted
+	return s.empty && string(text) == "null" || !s.empty && s.formField.stays && string(text) == s.value.quoted
 }
 
 // fix puts a value that stays into the form.

@@ -2,70 +2,35 @@ package ingest
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"passhat/ingest/store"
 )
 
-// formValues are what fields of random logs hold, by what they are called.
-var formValues = map[string][]string{
-	"suite": {`"a"`, `"b c"`, `""`, `null`}, "run_id": {`"r1"`, `"r2"`, `7`, `"r\"3"`}, "task_id": {`"t1"`, `"t2"`, `"t3"`, `"\u0074"`, `""`, `null`, `"` + strings.Repeat("t", 80) + `"`},
-	"variant": {`"v"`, `null`}, "model": {`"m"`, `"m2"`, `{"a":1}`}, "agent": {`"A"`}, "effort": {`"Low"`, `"high"`, `1`}, "shape": {`"s"`, `null`},
-	"trace": {`"x/1"`, `"x/2"`, `"x/12"`, `null`}, "trial": {`0`, `1`, `12`, `1.0`, `-1`, `"3"`, `12345678901`, `null`}, "trial_from": {`"order"`, `""`, `null`},
-	"passed": {`true`, `false`, `null`, `"pass"`, `0`, `"error"`, `"skipped"`, `truex`}, "ok": {`true`, `false`},
-	"score": {`0.5`, `1`, `true`, `-1`, `1e3`, `"0.25"`, `NaN`, `null`, `0.`, `007`, `123456789012345.5`}, "score_name": {`"s"`, `""`},
-	"started_at": {`"2026-11-30T12:00:00Z"`, `"2026-11-30T12:00:01.250Z"`, `"2026-11-30T12:00:02+00:00"`, `"2026-11-30T12:00:03+02:00"`, `"2026-02-30T12:00:00Z"`, `"2026-02-30T12:00:60Z"`, `"2026-11-30T12:00:00"`, `"2026-11-30T12:00:00.Z"`, `"2026-11-30T12:00:00.1234567890123Z"`, `1780000000`, `"1889-11-30T12:00:00Z"`, `null`},
-	"run_at":     {`"2026-11-30T00:00:00Z"`, `"2026-12-01T00:00:00Z"`}, "duration_s": {`1.5`, `2`, `-3`, `"4"`, `1e400`, `null`}, "duration_ms": {`1500`, `null`},
-	"cost_usd": {`0.25`, `0`, `0.123456789012`, `1.2.3`}, "input_tokens": {`1`, `999999999`, `9999999999`, `1.5`, `null`}, "turns": {`1`, `3`, `[1,2]`, `-1`},
-	"temperature": {`0.7`, `null`}, "seed": {`42`, `-42`}, "planned_trials": {`8`, `null`}, "region": {`"eu"`, `{"a":[1,2]}`, `null`, `5`}, "api_key": {`"sk-1"`, `null`},
-	"error": {`null`, `"it broke"`, `{"type":"timeout","message":"m"}`}, "usage": {`{"input":1}`, `null`}, "config": {`{"temperature":0.2}`, `null`}, "runs": {`[true,false]`, `3`}, "n": {`3`, `null`}, "trace_url": {`"y"`},
-}
-
-// formLog makes lines of a few shapes in which values stay for a while.
-func formLog(rng *rand.Rand, lines int) (log []string) {
-	names := slices.Sorted(maps.Keys(formValues))
-	var shapes [][]string
-	for range 1 + rng.IntN(4) {
-		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-		shapes = append(shapes, append([]string{"task_id"}, names[:1+rng.IntN(14)]...))
-	}
-	if rng.IntN(2) == 0 { // the usual fields
-		shapes = append(shapes[:0], strings.Fields("suite run_id task_id trial passed score model effort started_at duration_s input_tokens cost_usd trace"))
-	}
-	last, stay := map[string]string{}, []int{1, 1 + rng.IntN(20), 80 + rng.IntN(200)}
-	rare := rng.IntN(5)
-	shape := shapes[0]
-	for range lines {
-		if rng.IntN(4) == 0 {
-			shape = shapes[rng.IntN(len(shapes))]
-		}
-		var b strings.Builder
-		for i, name := range shape {
-			values := formValues[name]
-			if rare > 0 && rng.IntN(200) > 0 {
-				values = values[:min(len(values), 2)]
-			}
-			if v := values[rng.IntN(len(values))]; last[name] == "" || rng.IntN(stay[len(name)%len(stay)]) == 0 {
-				last[name] = v
-			}
-			b.WriteString([]string{"{", ",", ", "}[min(i, 1+rng.IntN(400)/399)])
-			fmt.Fprintf(&b, `"%s":%s%s`, name, []string{"", " "}[rng.IntN(300)/299], last[name])
-		}
-		log = append(log, b.String()+[]string{"}", " }", "} x", ""}[max(0, rng.IntN(400)-396)])
-	}
-	return log
+// formRead is what was made of lines.
+type formRead struct {
+	trials  []store.Trial // as they are stored
+	rejects []string
+	stats   Stats
+	count   finishCounts
+	formed  int // lines that were read by a form
 }
 
 // readForms reads lines, with or without forms.
-func readForms(t *testing.T, forms bool, log []string) (all []store.Trial, rejects []string, stats Stats, formed int) {
+func readForms(t testing.TB, forms bool, log []string, opt *Options) (got formRead) {
 	t.Helper()
-	r, err := newLineReader(&Input{Name: "a.jsonl"}, &Options{})
+	r, err := newLineReader(&Input{Name: "a.jsonl"}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish, err := newFinisher(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,55 +42,149 @@ func readForms(t *testing.T, forms bool, log []string) (all []store.Trial, rejec
 		r.m.Trials, r.m.Rejects = r.m.Trials[:0], r.m.Rejects[:0]
 		before := linesOf(r.forms.list)
 		r.lines([]byte(line+"\n"), int64(no)+1)
-		all = append(all, r.m.Trials...)
+		for i := range r.m.Trials {
+			finish.finish(&r.m.Trials[i])
+		}
+		got.trials = append(got.trials, r.m.Trials...)
 		for _, bad := range r.m.Rejects {
-			rejects = append(rejects, fmt.Sprintf("%+v", *bad))
+			got.rejects = append(got.rejects, fmt.Sprintf("%+v", *bad))
 		}
 		if n := linesOf(r.forms.list); n > before {
-			formed++
+			got.formed++
 		}
 	}
 	r.m.foldShapes()
-	return all, rejects, r.m.stats, formed
+	got.stats, got.count = r.m.stats, finish.count
+	return got
 }
 
 // formsAgree holds both ways of reading to the same trials and tells how many lines were
 // read by a form.
-func formsAgree(t *testing.T, log []string) int {
+func formsAgree(t *testing.T, log []string, opt *Options) int {
 	t.Helper()
-	want, wantBad, wantStats, _ := readForms(t, false, log)
-	got, bad, stats, n := readForms(t, true, log)
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			t.Fatalf("row %d:\n%+v, want\n%+v", i+1, got[i], want[i])
+	want, got := readForms(t, false, log, opt), readForms(t, true, log, opt)
+	for i := range min(len(got.trials), len(want.trials)) {
+		if got.trials[i] != want.trials[i] {
+			t.Fatalf("row %d:\n%+v, want\n%+v", i+1, got.trials[i], want.trials[i])
 		}
 	}
-	if len(got) != len(want) || !reflect.DeepEqual(bad, wantBad) || !reflect.DeepEqual(stats, wantStats) {
-		t.Fatalf("%d rows, %q, %+v, want %d, %q, %+v", len(got), bad, stats, len(want), wantBad, wantStats)
+	formed := got.formed
+	got.formed = 0
+	if got.trials, want.trials = got.trials[len(want.trials):], nil; len(got.trials) == 0 {
+		got.trials = nil
 	}
-	return n
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%+v,\nwant %+v", got, want)
+	}
+	return formed
 }
 
-// TestLineForms: lines that are read by the form of those before are read as others.
+// TestLineForms: lines that are read by the form of those before are read as others,
+// whatever the options.
 func TestLineForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	byForm := 0
-	for range 60 {
-		byForm += formsAgree(t, formLog(rng, 600))
+	byForm, byOption := 0, [9]int{}
+	for i := range 80 {
+		bits := uint8(0)
+		if i%2 == 1 {
+			bits = uint8(rng.Uint32() & rng.Uint32())
+		}
+		n := formsAgree(t, formLog(rng, 500), formOptions(bits))
+		for bit := range 8 {
+			byOption[bit] += n * int(bits>>bit&1)
+		}
+		byForm += n
 	}
-	if byForm < 3000 {
+	for bit := range 8 {
+		if byOption[bit] < 200 {
+			t.Errorf("option %d: %d lines were read by a form of those before", bit, byOption[bit])
+		}
+	}
+	if byForm < 5000 {
 		t.Errorf("%d lines were read by a form of those before: the test tries nothing", byForm)
 	}
 }
 
+// TestFormTimes: a time is read by its form as it is without, also where the form has not
+// seen a day yet.
+func TestFormTimes(t *testing.T) {
+	line := func(at string) string { return `{"task_id":"t","passed":true,"started_at":` + at + `}` }
+	got := readForms(t, true, []string{
+		line("null"), line("null"), line(`"` + noDay + `T12:00:00Z"`), line(`"2026-11-30T12:00:00Z"`), line(`"` + noDay + `T12:00:00Z"`),
+	}, formOptions(0))
+	if len(got.trials) != 3 || len(got.rejects) != 2 || got.formed < 2 {
+		t.Fatalf("%d trials, rejects %q, %d by a form; want 3, two for what is no time, 2", len(got.trials), got.rejects, got.formed)
+	}
+	if at := got.trials[2].StartedAt; !at.Equal(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)) {
+		t.Errorf("%s", at)
+	}
+}
+
+// TestFormsAreSmall: a form keeps nothing of values that change, and there is none for
+// lines of a great many keys or of a long one.
+func TestFormsAreSmall(t *testing.T) {
+	read := func(lines int, line func(n int) string) *lineReader {
+		r, err := newLineReader(&Input{Name: "a.jsonl"}, &Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.m.stable = true
+		for n := range lines {
+			r.m.Trials = r.m.Trials[:0]
+			r.lines([]byte(line(n)+"\n"), 1)
+		}
+		r.m.Trials = r.m.Trials[:1:1]
+		return r
+	}
+	long := strings.Repeat("long ", 12<<20)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	r := read(5, func(n int) string { return fmt.Sprintf(`{"task_id":"t%d","output":"%s%d","passed":true}`, n, long, n) })
+	r.m.Trials[0] = store.Trial{}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if len(r.forms.list) != 1 || r.forms.list[0].lines < 2 {
+		t.Errorf("%d forms: long lines have none", len(r.forms.list))
+	}
+	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > int64(len(long))/2 {
+		t.Errorf("of lines of %d bytes %d are kept", len(long), kept)
+	}
+	for name, line := range map[string]func(n int) string{
+		"keys": func(n int) string {
+			var b strings.Builder
+			for i := range maxFormValues {
+				fmt.Fprintf(&b, `,"k%d":%d`, i, n)
+			}
+			return `{"task_id":"t","passed":true` + b.String() + "}"
+		},
+		"a long key": func(int) string {
+			return `{"task_id":"t","` + strings.Repeat("k", maxFormText) + `":1,"passed":true}`
+		},
+		"blanks": func(int) string { return `{"task_id":"t","passed":true` + strings.Repeat(" ", maxFormText) + `}` },
+	} {
+		if r := read(5, line); len(r.forms.list) > 0 || len(r.m.Trials) != 1 {
+			t.Errorf("%s: %d forms, %d trials", name, len(r.forms.list), len(r.m.Trials))
+		}
+	}
+}
+
 // FuzzLineForms puts bytes into the lines of a log, takes them out and changes them: an
-// edit is the place of a line, one in the line and what happens there.
+// edit is the place of a line, one in the line and what happens there. The first byte
+// chooses the options.
 func FuzzLineForms(f *testing.F) {
-	f.Add(uint64(1), []byte("\x40\x10\"\x80\x20\\\xc0\x05\x00"))
-	f.Add(uint64(2), []byte("\x50\x30\xff\xa0\x18}\xb0\x18,"))
+	f.Add(uint64(1), []byte("\x00\x40\x10\"\x80\x20\\\xc0\x05\x00"))
+	f.Add(uint64(2), []byte("\x00\x50\x30\xff\xa0\x18}\xb0\x18,"))
+	for bit := range 8 {
+		f.Add(uint64(3+bit), []byte{1 << bit, 0x60, 0x30, 0xfe})
+	}
 	f.Fuzz(func(t *testing.T, seed uint64, edits []byte) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		log := formLog(rng, 300)
+		bits := uint8(0)
+		if len(edits) > 0 {
+			bits, edits = edits[0], edits[1:]
+		}
 		for ; len(edits) >= 3; edits = edits[3:] {
 			at := int(edits[0]) * len(log) / 256
 			line := []byte(log[at])
@@ -143,7 +202,7 @@ func FuzzLineForms(f *testing.F) {
 			}
 			log[at] = strings.ReplaceAll(string(line), "\n", " ")
 		}
-		formsAgree(t, log)
+		formsAgree(t, log, formOptions(bits))
 	})
 }
 

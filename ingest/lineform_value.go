@@ -59,8 +59,9 @@ func digitsAt(b []byte, i int) (n int64, places, end int) {
 
 // formDay is the day of the time before, in seconds since 1970.
 type formDay struct {
-	date [10]byte
-	unix int64
+	known bool
+	date  [10]byte
+	unix  int64
 }
 
 // time takes a time such as "2026-11-30T12:00:00.25Z"; it returns i for any other.
@@ -101,13 +102,13 @@ func (s *formStep) time(t *store.Trial, b []byte, i int) int {
 
 // is takes a date and reports whether it is one.
 func (d *formDay) is(date []byte) bool {
-	if string(date) == string(d.date[:]) {
+	if d.known && string(date) == string(d.date[:]) {
 		return true
 	}
 	at, _, ok := parseTime(date, time.UTC)
 	if !ok {
 		return false
 	}
-	d.date, d.unix = [10]byte(date), at.Unix()
+	d.known, d.date, d.unix = true, [10]byte(date), at.Unix()
 	return true
 }

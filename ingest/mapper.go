@@ -21,8 +21,9 @@ const (
 	maxExtra = 64 << 10
 	// maxCount is how many trials one row of counts may stand for.
 	maxCount = 50_000
-	// maxShapes bounds the memory for rows of ever new keys.
-	maxShapes = 1024
+	// maxShapes and maxShapeBytes bound the memory for rows of ever new keys.
+	maxShapes     = 1024
+	maxShapeBytes = 16 << 20
 )
 
 // Mapper turns rows of named values into trials by the names of ColumnFields
@@ -40,7 +41,9 @@ type Mapper struct {
 	checked bool   // the bytes are known to be valid UTF-8
 
 	shapes map[string]*Shape
-	folds  int // how often shapes was emptied
+	held   int      // bytes of them, roughly
+	counts []*Shape // that have rows
+	folds  int      // how often shapes was emptied
 	clean  cleaner
 	arena  arena
 	buf    []byte
@@ -49,6 +52,7 @@ type Mapper struct {
 	list   []field
 	stats  Stats
 	config map[string]*configEntry
+	kept   int  // bytes of config
 	noTask bool // --set gives the task
 	base   int  // so many fields of each row are the document's, which the row's own override
 }
@@ -178,10 +182,20 @@ func (m *Mapper) reject(line int64, path, reason string, raw []byte) {
 }
 
 func (m *Mapper) begin(shape *Shape) {
-	shape.rows++
+	if shape.rows++; shape.rows == 1 {
+		m.counts = append(m.counts, shape)
+	}
 	sampling := m.row.sampling[:0]
 	m.row = rowParts{conflict: -1, sampling: sampling}
 	m.extra = m.extra[:0]
+}
+
+// forget lets go of what the last row was made with.
+func (m *Mapper) forget() {
+	m.row, m.list, m.buf, m.extra = rowParts{}, nil, nil, nil
+	if cap(m.arena.block) > arenaBlock {
+		m.arena.block = nil
+	}
 }
 
 // fill puts every value where it belongs; a text that is not empty says why the

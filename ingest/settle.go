@@ -233,12 +233,7 @@ func (m *Mapper) settleConfig(t *store.Trial) {
 	}
 	e := m.config[string(m.buf)]
 	if e == nil {
-		if len(m.config) >= maxShapes {
-			clear(m.config)
-		}
-		key := string(m.buf)
-		e = m.readConfig()
-		m.config[key] = e
+		e = m.rememberConfig(string(m.buf))
 	}
 	if t.Config == "" {
 		t.Config = e.text
@@ -251,6 +246,24 @@ func (m *Mapper) settleConfig(t *store.Trial) {
 	fillOpt(&t.Temperature, e.temp)
 	fillOpt(&t.TopP, e.topP)
 	fillOpt(&t.Seed, e.seed)
+}
+
+// maxConfigBytes is how much of settings is remembered.
+const maxConfigBytes = 4 << 20
+
+// rememberConfig reads a configuration and remembers it by its text, unless that is long.
+func (m *Mapper) rememberConfig(text string) *configEntry {
+	e := m.readConfig()
+	size := len(text) + len(e.text)
+	if size > maxConfigBytes/16 {
+		return e
+	}
+	if m.kept += size; m.kept > maxConfigBytes || len(m.config) >= maxShapes {
+		clear(m.config)
+		m.kept = size
+	}
+	m.config[text] = e
+	return e
 }
 
 func fill(dst *string, s string) {

@@ -66,20 +66,25 @@ func (m *Mapper) shapeOf(names []string, element bool) *Shape {
 	if s := m.shapes[key]; s != nil {
 		return s
 	}
-	if len(m.shapes) >= maxShapes {
+	size := 4*len(key) + 256*len(names)
+	if len(m.shapes) >= maxShapes || m.held+size > maxShapeBytes {
 		m.foldShapes()
 	}
+	m.held += size
 	s := m.resolve(names, element)
 	m.shapes[key] = s
 	return s
 }
 
-// foldShapes forgets the shapes seen so far, keeping their counts.
+// foldShapes forgets the shapes seen so far, keeping their counts. Who holds one may go
+// on using it.
 func (m *Mapper) foldShapes() {
-	for _, s := range m.shapes {
+	for _, s := range m.counts {
 		m.stats.addShape(s)
 	}
+	clear(m.counts)
 	clear(m.shapes)
+	m.counts, m.held = m.counts[:0], 0
 	m.folds++
 }
 

@@ -24,22 +24,25 @@ func (s *Stats) omit(name string) {
 	if s.Omitted == nil {
 		s.Omitted = map[string]int64{}
 	}
-	count1(s.Omitted, name)
+	count1(s.Omitted, cutText(name, maxStatsName))
 }
 
 func (s *Stats) unused(name string) {
 	if s.Unused == nil {
 		s.Unused = map[string]int64{}
 	}
-	count1(s.Unused, name)
+	count1(s.Unused, cutText(name, maxStatsName))
 }
 
 func (s *Stats) mismatch(name, column string) {
 	if s.Mismatched == nil {
 		s.Mismatched = map[string]int64{}
 	}
-	count1(s.Mismatched, name+" ("+column+")")
+	count1(s.Mismatched, cutText(name, maxStatsName)+" ("+column+")")
 }
+
+// maxStatsName is how much of a name is kept, in bytes: a key of a log may have megabytes.
+const maxStatsName = 500
 
 // count1 counts under a name, for a bounded number of names.
 func count1(m map[string]int64, name string) {
@@ -58,7 +61,7 @@ func (s *Stats) addShape(sh *Shape) {
 	}
 	for i, tg := range sh.targets {
 		if tg.kind == toColumn {
-			s.use(Used{columns[tg.col].name, sh.names[i]}, sh.rows)
+			s.use(Used{columns[tg.col].name, cutText(sh.names[i], maxStatsName)}, sh.rows)
 		}
 		for _, p := range tg.paths {
 			s.use(Used{columns[p.col].name, p.text}, sh.rows)
