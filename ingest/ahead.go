@@ -37,7 +37,16 @@ func openAhead(ctx context.Context, found []Found, opt *Options) *ahead {
 			case <-ctx.Done():
 				return
 			}
-			go func() { slot <- openOne(ctx, f, optionsFor(f, i, opt, shared)) }()
+			go func() {
+				o := &opened{found: f, opt: opt}
+				start := time.Now()
+				o.err = caught(f.name(), func() error {
+					o.opt = optionsFor(f, i, opt, shared)
+					return o.open(ctx)
+				})
+				o.took = time.Since(start)
+				slot <- o
+			}()
 		}
 	}()
 	return a
@@ -62,23 +71,21 @@ func (a *ahead) close() {
 	}
 }
 
-func openOne(ctx context.Context, f Found, opt *Options) *opened {
-	start := time.Now()
-	o := &opened{found: f, opt: opt, err: f.err}
-	if o.err != nil {
+func (o *opened) open(ctx context.Context) (err error) {
+	f, opt := o.found, o.opt
+	if f.err != nil {
 		if !f.Named() {
-			o.err = &UnknownFormatError{Source: f.name(), Reason: reasonOf(o.err, f.name())}
+			return &UnknownFormatError{Source: f.name(), Reason: reasonOf(f.err, f.name())}
 		}
-		return o
+		return f.err
 	}
-	if o.in, o.hash, o.err = openInput(ctx, f, opt); o.err == nil && opt.As != asLabels && opt.As != asPrices {
-		o.format, o.err = chooseFormat(o.in, f, opt)
+	if o.in, o.hash, err = openInput(ctx, f, opt); err == nil && opt.As != asLabels && opt.As != asPrices {
+		o.format, err = chooseFormat(o.in, f, opt)
 	}
-	if o.err == nil && o.hash == "" && o.format.chunks == nil {
-		o.hash, o.err = o.in.contentHash(ctx) // it is not read by lines
+	if err == nil && o.hash == "" && o.format.chunks == nil {
+		o.hash, err = o.in.contentHash(ctx) // it is not read by lines
 	}
-	o.took = time.Since(start)
-	return o
+	return err
 }
 
 // optionsFor is opt for the i-th source: under --folder-as trial the files found

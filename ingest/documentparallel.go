@@ -146,7 +146,13 @@ func (l *parallelList[T]) send(buf []byte) {
 		l.work = make(chan *piece[T], l.jobs+2)
 		for range l.jobs {
 			l.wg.Go(func() {
-				decode := l.newDecoder()
+				var own func(string, []byte, *T)
+				decode := func(at string, raw []byte, to *T) {
+					if own == nil {
+						own = l.newDecoder()
+					}
+					own(at, raw, to)
+				}
 				for p := range l.work {
 					l.decode(p, decode)
 					p.done <- struct{}{}

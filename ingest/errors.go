@@ -3,6 +3,8 @@ package ingest
 import (
 	"errors"
 	"fmt"
+
+	"passhat/ingest/store"
 )
 
 // SyntaxError is one row of a log that cannot be read: it becomes a reject,
@@ -112,4 +114,21 @@ func (e *RejectedError) Error() string {
 	}
 	return fmt.Sprintf("%s: %d of %d rows could not be read, more than --max-rejects %s allows; nothing was stored. First: %s (all: passhat rejects --failed)",
 		e.Source, e.Rejects, e.Rows, e.Limit, at)
+}
+
+// Fault is a fault of passhat itself over a source (exit code 5).
+type Fault struct{ Source, Cause string }
+
+func (e *Fault) Error() string {
+	return e.Source + ": a fault of passhat itself, please report it: " + e.Cause
+}
+
+// caught calls f and makes a *Fault of a panic in it, and of one that the store caught.
+func caught(source string, f func() error) error {
+	err := store.Caught(f)
+	var fault *store.Fault
+	if errors.As(err, &fault) {
+		return &Fault{source, fault.Cause}
+	}
+	return err
 }

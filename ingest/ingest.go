@@ -199,14 +199,14 @@ func ingestOne(ctx context.Context, st *store.Store, o *opened, watch *watch) (s
 		return s, o.err
 	}
 	if opt.As == asLabels || opt.As == asPrices {
-		err = ingestSide(ctx, st, in, o.hash, opt, &s)
+		err = caught(s.Source, func() error { return ingestSide(ctx, st, in, o.hash, opt, &s) })
 		return s, err
 	}
 	s.Format = o.format.Name
 	src := sourceOf(in, o.hash, o.format, opt)
 	// Another writer may change what the plan rests on; then all is done again.
 	for try := 0; ; try++ {
-		err = ingestPlanned(ctx, st, in, src, o.format, opt, watch, &s)
+		err = caught(s.Source, func() error { return ingestPlanned(ctx, st, in, src, o.format, opt, watch, &s) })
 		if !errors.Is(err, store.ErrChanged) || try == 5 {
 			return s, err
 		}

@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -107,21 +106,7 @@ func (p *pipeline) failed() bool {
 }
 
 // guard turns a panic over a hostile log into an error about that log.
-func (p *pipeline) guard(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &Fault{Source: p.in.Name, Cause: fmt.Sprint(r)}
-		}
-	}()
-	return f()
-}
-
-// Fault is a fault of passhat itself (exit code 5).
-type Fault struct{ Source, Cause string }
-
-func (e *Fault) Error() string {
-	return e.Source + ": a fault of passhat itself, please report it: " + e.Cause
-}
+func (p *pipeline) guard(f func() error) error { return caught(p.in.Name, f) }
 
 // read hands the source out in chunks.
 func (p *pipeline) read(ctx context.Context) error {

@@ -1,6 +1,10 @@
 package ingest
 
-import "io"
+import (
+	"io"
+
+	"passhat/ingest/store"
+)
 
 // aheadBuffers is how many pieces of readBytes bytes a readAhead holds.
 const aheadBuffers = 4
@@ -44,21 +48,30 @@ func (r *readAhead) loop() {
 			return
 		}
 		b = b[:cap(b)]
-		n, err := 0, error(nil)
-		for empty := 0; n < len(b) && err == nil && empty < 100; empty++ {
-			var got int
-			if got, err = r.from.Read(b[n:]); got > 0 {
-				n, empty = n+got, 0
-			}
-		}
-		if n == 0 && err == nil {
-			err = io.ErrNoProgress
-		}
+		n := 0
+		err := store.Caught(func() (err error) {
+			n, err = readMost(r.from, b)
+			return err
+		})
 		r.full <- aheadPiece{b[:n], err} // there is room for every buffer
 		if err != nil {
 			return
 		}
 	}
+}
+
+// readMost fills b as far as a reader does without an error.
+func readMost(from io.Reader, b []byte) (n int, err error) {
+	for empty := 0; n < len(b) && err == nil && empty < 100; empty++ {
+		var got int
+		if got, err = from.Read(b[n:]); got > 0 {
+			n, empty = n+got, 0
+		}
+	}
+	if n == 0 && err == nil {
+		err = io.ErrNoProgress
+	}
+	return n, err
 }
 
 // Read implements io.Reader.

@@ -16,6 +16,7 @@ type watch struct {
 	rows   atomic.Int64 // of all sources
 	done   chan struct{}
 	gone   chan struct{}
+	panic  any // of report
 }
 
 func newWatch(opt *Options, found []Found) *watch {
@@ -36,6 +37,7 @@ func newWatch(opt *Options, found []Found) *watch {
 
 func (w *watch) loop() {
 	defer close(w.gone)
+	defer func() { w.panic = recover() }()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -70,7 +72,10 @@ func (w *watch) end(in *Input) {
 	w.before.Add(in.Size)
 }
 
+// stop waits for the last report. A panic of one is raised here: it is the caller's.
 func (w *watch) stop() {
 	close(w.done)
-	<-w.gone
+	if <-w.gone; w.panic != nil {
+		panic(w.panic)
+	}
 }

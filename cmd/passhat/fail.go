@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"passhat/ingest"
+	"passhat/ingest/store"
 	"passhat/reports"
 	"passhat/runner"
 	sqlshell "passhat/shell"
@@ -99,6 +100,8 @@ func faultOf(err error) fault {
 		repUsage *reports.UsageError
 		runUsage *runner.UsageError
 		internal *internalError
+		caught   *ingest.Fault
+		storing  *store.Fault
 		header   *reports.HeaderError
 		syntax   *ingest.SyntaxError
 		query    *sql.Error
@@ -109,7 +112,7 @@ func faultOf(err error) fault {
 	switch {
 	case errors.As(err, &usage), errors.As(err, &ingUsage), errors.As(err, &repUsage), errors.As(err, &runUsage), errors.As(err, &shUsage):
 		f.Kind, f.code = "usage", exitUsage
-	case errors.As(err, &internal):
+	case errors.As(err, &internal), errors.As(err, &caught), errors.As(err, &storing):
 		f.Kind, f.code = "internal", exitInternal
 	case errors.Is(err, errInterrupted):
 		f.Kind, f.code = "interrupted", exitInterrupted

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"passhat/ingest"
+	"passhat/ingest/store"
 	"passhat/reports"
 	"passhat/sql"
 )
@@ -36,6 +37,9 @@ func TestFinish(t *testing.T) {
 		{"a file", fmt.Errorf("reading SQL: %w", &fs.PathError{Op: "open", Path: "q.sql", Err: syscall.ENOENT}), 4, "q.sql", ""},
 		{"an interrupt", errInterrupted, 130, "interrupted", ""},
 		{"a parameter of a query", &sql.Error{Message: "no value for the parameter $x", Params: true}, 2, "no value for the parameter $x", ""},
+		{"a fault over a log", &ingest.Fault{Source: "a.jsonl", Cause: "index out of range"}, 5, "a.jsonl: a fault of passhat itself, please report it: index out of range",
+			`{"kind":"internal","message":"a.jsonl: a fault of passhat itself, please report it: index out of range","source":null,"line":null}`},
+		{"a fault of the store", fmt.Errorf("compact s: %w", &store.Fault{Cause: "index out of range"}), 5, "compact s: a fault of passhat itself", ""},
 		{"two lines with an escape", errors.New("a\nb\x1b[31m"), 4, "a b␛[31m", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

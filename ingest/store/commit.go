@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -109,7 +110,12 @@ func (b *Batch) finishing(ctx context.Context) func() (*Record, []staged, error)
 	var files []staged
 	var err error
 	var wg sync.WaitGroup
-	wg.Go(func() { r, files, err = b.finish(ctx) })
+	wg.Go(func() {
+		err = Caught(func() (err error) {
+			r, files, err = b.finish(ctx)
+			return err
+		})
+	})
 	return func() (*Record, []staged, error) { wg.Wait(); return r, files, err }
 }
 
@@ -140,13 +146,14 @@ type rollingUp struct {
 	err              error
 	facts            rollFacts
 	tasks            []TaskCount
+	uncounted        error // of tasks
 }
 
 // wait returns the staged roll-up, once it is there.
 func (r *rollingUp) wait() (staged, error) {
 	r.written.Wait() // this one begins the other
 	r.counted.Wait()
-	return r.file, r.err
+	return r.file, cmp.Or(r.err, r.uncounted)
 }
 
 func (b *Batch) rollUp() *rollingUp {
@@ -154,16 +161,24 @@ func (b *Batch) rollUp() *rollingUp {
 	if b.src.Kind != KindTrials {
 		return r
 	}
-	r.written.Go(func() {
-		if len(b.roll.pieces) == 0 {
-			b.roll.sort()
-		} else if r.err = b.roll.spill(); r.err != nil {
-			return
-		}
-		r.counted.Go(func() { r.tasks = b.roll.taskCounts() })
-		r.file, r.err = b.writeRollup(nil, &r.facts)
-	})
+	r.written.Go(func() { r.err = Caught(func() error { return b.writeRolled(r) }) })
 	return r
+}
+
+func (b *Batch) writeRolled(r *rollingUp) (err error) {
+	if len(b.roll.pieces) == 0 {
+		b.roll.sort()
+	} else if err = b.roll.spill(); err != nil {
+		return err
+	}
+	r.counted.Go(func() {
+		r.uncounted = Caught(func() error {
+			r.tasks = b.roll.taskCounts()
+			return nil
+		})
+	})
+	r.file, err = b.writeRollup(nil, &r.facts)
+	return err
 }
 
 // complete fills the record with the decision and adds the roll-up, which

@@ -114,7 +114,7 @@ func (c *compaction) merge(ctx context.Context) error {
 		wg.Go(func() {
 			for j := range next {
 				if ctx.Err() == nil {
-					if err := c.run(ctx, st, j); err != nil {
+					if err := Caught(func() error { return c.run(ctx, st, j) }); err != nil {
 						cancel(err)
 					}
 				}

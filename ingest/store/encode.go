@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -135,7 +136,10 @@ func (e *encoder) write(g *rowGroup) error {
 	}()
 	var made []chunk
 	if e.beside {
-		made = e.makeAll(g)
+		var err error
+		if made, err = makeAll(g); err != nil {
+			return err
+		}
 	}
 	from, raw := e.out.bytes, int64(0)
 	f := &e.footer
@@ -174,23 +178,27 @@ func (e *encoder) make(g *rowGroup, i int) {
 }
 
 // makeAll makes the chunks of all columns, two at a time.
-func (e *encoder) makeAll(g *rowGroup) []chunk {
+func makeAll(g *rowGroup) ([]chunk, error) {
 	made := make([]chunk, len(g.cols))
 	var next atomic.Int32
 	var wg sync.WaitGroup
-	for range 2 {
+	var errs [2]error
+	for n := range errs {
 		wg.Go(func() {
-			own := encoder{scratch: scratches.Get().(*scratch)}
-			defer scratches.Put(own.scratch)
-			for i := int(next.Add(1)) - 1; i < len(made); i = int(next.Add(1)) - 1 {
-				own.make(g, i)
-				own.squeezed()
-				made[i] = own.chunk.kept()
-			}
+			errs[n] = Caught(func() error {
+				own := encoder{scratch: scratches.Get().(*scratch)}
+				for i := int(next.Add(1)) - 1; i < len(made); i = int(next.Add(1)) - 1 {
+					own.make(g, i)
+					own.squeezed()
+					made[i] = own.chunk.kept()
+				}
+				scratches.Put(own.scratch)
+				return nil
+			})
 		})
 	}
 	wg.Wait()
-	return made
+	return made, cmp.Or(errs[0], errs[1])
 }
 
 // kept is a copy of a chunk that has been squeezed, with what is to be written only.

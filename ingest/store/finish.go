@@ -102,7 +102,7 @@ func eachPart(parts []*Part, f func(*Part) error) error {
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, p := range parts {
-		wg.Go(func() { errs[i] = f(p) })
+		wg.Go(func() { errs[i] = Caught(func() error { return f(p) }) })
 	}
 	wg.Wait()
 	for _, err := range errs {
@@ -194,7 +194,12 @@ func (p *Part) finishPrints() func() (File, error) {
 	var err error
 	var wg sync.WaitGroup
 	if p.prints != nil {
-		wg.Go(func() { f, err = p.prints.finish() })
+		wg.Go(func() {
+			err = Caught(func() (err error) {
+				f, err = p.prints.finish()
+				return err
+			})
+		})
 	}
 	return func() (File, error) { wg.Wait(); return f, err }
 }

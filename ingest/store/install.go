@@ -36,11 +36,12 @@ func syncDirs(dirs map[string]bool) error {
 	errs := make(chan error, len(dirs))
 	for dir := range dirs {
 		go func() {
-			err := syncDir(dir)
-			if err != nil {
-				err = fmt.Errorf("write %s: %w", dir, plain(err))
-			}
-			errs <- err
+			errs <- Caught(func() error {
+				if err := syncDir(dir); err != nil {
+					return fmt.Errorf("write %s: %w", dir, plain(err))
+				}
+				return nil
+			})
 		}()
 	}
 	var first error

@@ -75,10 +75,14 @@ func (w *rollWriter) writeHeld(r *rollup, e *encoder, facts *rollFacts) error {
 	for from := 0; from < len(r.order); from += maxRowGroup {
 		order := r.order[from:min(from+maxRowGroup, len(r.order))]
 		var wg sync.WaitGroup
+		var fault error
 		wg.Go(func() {
-			for row, place := range order {
-				w.storeSums(int32(row), r.at(place), &r.odds)
-			}
+			fault = Caught(func() error {
+				for row, place := range order {
+					w.storeSums(int32(row), r.at(place), &r.odds)
+				}
+				return nil
+			})
 		})
 		var k rollKey
 		key := uint32(math.MaxUint32)
@@ -97,7 +101,9 @@ func (w *rollWriter) writeHeld(r *rollup, e *encoder, facts *rollFacts) error {
 			w.storeKey(int32(row), &k, t, same)
 			w.storeCounts(int32(row), t)
 		}
-		wg.Wait()
+		if wg.Wait(); fault != nil {
+			return fault
+		}
 		w.g.rows = int32(len(order))
 		if err := e.write(w.g); err != nil {
 			return err
