@@ -160,16 +160,19 @@ func TestRedactionIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzTokens holds redaction to leaving JSON what it was: JSON.
 // TestHarmlessText: where isHarmless says so, nothing is found by those who look closer.
 func TestHarmlessText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	pieces := []string{"a", "trace", "/", ".", "-", "--", "-p", "-u", "7", "_", ",", ";", "@", "password", "token", "curl", "bob", "\n", "\"", "{", "]", "\t", "é", "\xff",
 		"sk-", "ghp_", "AKIA", "eyJ", "ya29.", "SG.", "PRIVATE", "KEY-----", "-----BEGIN", "Bearer", "Basic", "Zq3Xv7Lm2Kp9Rt4", "Zq3Xv7Lm2Kp9R", "://", "=", ":", " "}
-	harmless := 0
+	harmless, seen := 0, [256]bool{}
 	for range 200_000 {
 		var b strings.Builder
 		for range 1 + rng.IntN(9) {
+			if rng.IntN(4) == 0 {
+				b.WriteByte(byte(rng.IntN(256)))
+				continue
+			}
 			b.WriteString(pieces[rng.IntN(len(pieces)-rng.IntN(2)*4)])
 		}
 		s := b.String()
@@ -177,6 +180,9 @@ func TestHarmlessText(t *testing.T) {
 			continue
 		}
 		harmless++
+		for i := range len(s) {
+			seen[s[i]] = true
+		}
 		for _, isJSON := range []bool{false, true} {
 			named, n := withoutNamed(s, isJSON)
 			addressed, m := withoutCredentials(s)
@@ -186,11 +192,17 @@ func TestHarmlessText(t *testing.T) {
 			}
 		}
 	}
+	for c := range 256 {
+		if alone := isHarmless(string([]byte{'a', byte(c)})); alone != seen[c] {
+			t.Errorf("%q: in a harmless text %v, alone %v", byte(c), seen[c], alone)
+		}
+	}
 	if harmless < 20_000 || !isHarmless("traces/night-0/123.json") {
 		t.Errorf("%d texts are harmless", harmless)
 	}
 }
 
+// FuzzTokens holds redaction to leaving JSON what it was: JSON.
 func FuzzTokens(f *testing.F) {
 	f.Add(`{"a":"x\nsk-Zq3Xv7Lm2Kp9Rt4Wd8Yh1Nc6Jb5Gf0Se","\u00e9Bearer ab12ab12ab12ab12ab12":[1]}`)
 	f.Add(`{"a":"https://u:p\u0040x@h/?sig=\"1&key=\n2"}`)
