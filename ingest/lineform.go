@@ -40,10 +40,12 @@ const (
 
 // lineForms are the forms of a reader, the last one used first.
 type lineForms struct {
-	list []*lineForm
-	luck int
-	rest int
-	pend []pendingValue
+	list  []*lineForm
+	luck  int
+	rest  int
+	pend  []pendingValue
+	spare *lineForm // one that has served
+	text  []byte    // scratch of learn
 }
 
 // pendingValue is a value that its column's setter is to be asked about, once the whole

@@ -110,56 +110,73 @@ func (l *lineForms) learn(m *Mapper, b []byte, i int, shape *Shape) {
 	if at >= 0 {
 		old = l.list[at]
 	}
-	f := formOf(b, i, shape, old)
-	switch {
-	case f == nil:
+	if !l.make(b, i, shape, old) {
+		l.spare = nil // it may look into the line
+		return
+	}
+	switch made := l.spare; {
 	case at >= 0:
-		l.list[at] = f
+		l.list[at], l.spare = made, old
 	case len(l.list) < maxForms:
-		l.list = append(l.list, f)
+		l.list, l.spare = append(l.list, made), nil
 	default:
-		l.list[maxForms-1] = f
+		l.list[maxForms-1], l.spare = made, l.list[maxForms-1]
 	}
 }
 
-// formOf makes a form of a line; old is the one before of the same shape. What it keeps
-// of the line is copied, piece by piece, so that it does not hold the values. It is nil
-// where that would be much.
-func formOf(line []byte, i int, shape *Shape, old *lineForm) *lineForm {
-	f := &lineForm{shape: shape, fixed: make([]string, len(shape.targets))}
-	from, kept := i, 0
+// make makes a form of a line and puts it in the place of the spare one; old is the one
+// before of the same shape. What it keeps of the line is copied, so that it does not hold
+// the values. It makes none where that would be much.
+func (l *lineForms) make(line []byte, i int, shape *Shape, old *lineForm) bool {
+	f := l.spare
+	if f == nil {
+		f = &lineForm{}
+		l.spare = f
+	}
+	n := len(shape.targets)
+	steps, fixed := slices.Grow(f.steps[:0], n), slices.Grow(f.fixed[:0], n)[:n]
+	clear(fixed)
+	*f = lineForm{shape: shape, steps: steps, fixed: fixed}
+	l.text = l.text[:0]
+	from := i
 	i = skipSpace(line, i+1)
 	for n := range shape.targets {
 		_, _, begin, err := scanKey(line, i)
 		if err != nil {
-			return nil
+			return false
 		}
 		v, end, err := scanValue(line, begin)
 		if err != nil {
-			return nil
+			return false
 		}
 		if step := old.step(n, shape); old.stays(step, n, line[begin:end]) {
 			f.fix(n, shape.field(n), string(line[begin:end]), v)
 		} else {
-			if kept += begin - from; kept > maxFormText {
-				return nil
+			if len(l.text)+begin-from > maxFormText {
+				return false
 			}
-			step.before = string(line[from:begin])
+			l.text = append(l.text, line[from:begin]...)
+			step.before = view(line[from:begin]) // until it is there once more
 			f.steps = append(f.steps, step)
 			from = end
 		}
 		if i = skipSpace(line, end); i == len(line) {
-			return nil
+			return false
 		}
 		if line[i] == ',' {
 			i = skipSpace(line, i+1)
 		}
 	}
-	if line[i] != '}' || kept+i-from > maxFormText {
-		return nil
+	if line[i] != '}' || len(l.text)+i-from > maxFormText {
+		return false
 	}
-	f.tail = string(line[from : i+1])
-	return f
+	rest := string(append(l.text, line[from:i+1]...))
+	for k := range f.steps {
+		before := &f.steps[k].before
+		*before, rest = rest[:len(*before)], rest[len(*before):]
+	}
+	f.tail = rest
+	return true
 }
 
 // step is the step of value n, with what is remembered of it.
