@@ -12,7 +12,7 @@ import (
 )
 
 // countLog keeps the numbers of the counts of every run's tasks, so that they can be looked at
-// again: in memory, and from mostLogged on in a file of the session's temporary folder. It is
+// again: in memory, and those after mostLogged bytes in a file of the session's temporary folder. It is
 // a block for each run: its number, how many tasks it has, those, unless they are the same
 // as of the block before, and the numbers of their counts.
 type countLog struct {
@@ -62,9 +62,10 @@ func (l *countLog) add(run int32, tasks []int32, codes []uint16) error {
 	return l.put()
 }
 
-// put puts the blocks gathered so far away.
+// put puts the blocks gathered so far away. Once the file was begun they all go there, even where one
+// would still fit in memory: the order counts.
 func (l *countLog) put() (err error) {
-	if l.size+len(l.block) <= mostLogged {
+	if l.f == nil && l.size+len(l.block) <= mostLogged {
 		l.held, l.size = append(l.held, slices.Clone(l.block)), l.size+len(l.block)
 		l.block = l.block[:0]
 		return nil
