@@ -57,11 +57,15 @@ var errUncounted = errors.New("not countable from the roll-up alone")
 //
 // Runs whose counts the roll-ups do not have come from task_runs. It says false, and the caller must ask
 // task_runs instead, where a run has several values of a setting or a task several rows, where
+// places of single trials are told apart by their rule or score, which ungraded ones lack, where
 // there are too many counts to be held, and where a file is not as the store writes it.
 func (s *Session) CountRuns(ctx context.Context, spec CountSpec) (bool, error) {
 	t := newTally(spec)
 	s.counted.close()
 	s.counted = nil
+	if spec.Trials && slices.ContainsFunc(spec.By, ofGraded) {
+		return false, nil // ungraded trials are of another place than the others of their run
+	}
 	err := s.tallyAll(ctx, t)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -100,7 +104,7 @@ func (s *Session) tallyAll(ctx context.Context, t *tally) error {
 	if err := t.leave(); err != nil {
 		return err
 	}
-	if t.kindPasses() > mostKindPasses {
+	if t.tooMany() {
 		return errUncounted
 	}
 	return nil
@@ -317,10 +321,17 @@ func (m *taskMoney) amount() driver.Value {
 // eachMoney adds the rows of counted_money.
 func (t *tally) eachMoney(add addRow) error {
 	taskNo := t.taskNumbers()
-	for place, of := range t.money {
-		for task := range of {
-			if m := &of[task]; m.n > 0 {
-				if err := add(int32(place), taskNo[task], m.amount(), m.n); err != nil {
+	for place, pages := range t.money {
+		for i, page := range pages {
+			if page == nil {
+				continue
+			}
+			for j := range page {
+				m := &page[j]
+				if m.n == 0 {
+					continue
+				}
+				if err := add(int32(place), taskNo[i*moneyTasks+j], m.amount(), m.n); err != nil {
 					return err
 				}
 			}

@@ -26,6 +26,14 @@ func (t *tally) kindPasses() int {
 	return (t.placeCount()*len(t.tasks) + t.kindStep() - 1) / t.kindStep()
 }
 
+// mostPlaced is the number of tasks of places, of which CountClasses holds 4 bytes each.
+const mostPlaced = 32_000_000
+
+// tooMany says whether there are too many tasks of places to count their kinds, if they are kept for that.
+func (t *tally) tooMany() bool {
+	return t.kept != nil && (t.kindPasses() > mostKindPasses || t.placeCount()*len(t.tasks) > mostPlaced)
+}
+
 func (t *tally) placeCount() int { return max(len(t.places), 1) }
 
 // eachKind calls use for every place and task, and counts with the number of runs that

@@ -14,6 +14,13 @@ func CountLittleAtOnce(t testing.TB) {
 	t.Cleanup(func() { mostLogged, logPiece, mostDense, mostTable = logged, piece, dense, table })
 }
 
+// CountLittleMoney lets the money of so many pages of tasks be held, up to the end of a test.
+func CountLittleMoney(t testing.TB, pages int) {
+	was := mostMoneyPages
+	mostMoneyPages = pages
+	t.Cleanup(func() { mostMoneyPages = was })
+}
+
 // What is kept of runs of unequal size comes back as it was, in order, also where some still
 // fit in memory after the file was begun.
 func TestCountLog(t *testing.T) {

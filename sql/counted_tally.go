@@ -37,7 +37,8 @@ type tally struct {
 	ofTask []int32
 	ofCode []uint16
 	kept   *countLog
-	money  [][]taskMoney // by place and task, unless it is told by run
+	money  [][]*moneyPage // by place and task, unless it is told by run
+	pages  int            // of money
 
 	rows []CountedRow // kept one by one where not nil
 
@@ -66,6 +67,16 @@ type taskMoney struct {
 	nano, n int64
 	priced  bool
 }
+
+// moneyPage is the money of tasks whose numbers follow each other: a place has those of its
+// suites only.
+type moneyPage [moneyTasks]taskMoney
+
+// moneyTasks is the number of tasks of a page, of 24 bytes each.
+const moneyTasks = 64
+
+// mostMoneyPages are held of all places together, some 200 MB. Tests lower it.
+var mostMoneyPages = 131_072
 
 // pay adds the money of a row, unless it does not fit.
 func (m *taskMoney) pay(row *tallyRow) bool {
@@ -145,6 +156,9 @@ func (t *tally) enter(keys []int32) error {
 	if err := t.leave(); err != nil {
 		return err
 	}
+	if t.tooMany() {
+		return errUncounted
+	}
 	clear(t.found)
 	t.current = &tallyRun{keys: append([]int32(nil), keys...), place: place}
 	t.runOf[name] = int32(len(t.runs))
@@ -191,7 +205,8 @@ func (t *tally) countTask(task int32, row *tallyRow) error {
 	if row.costN > 0 {
 		ok = cell.pay(row)
 		if !t.byRun {
-			ok = ok && t.moneyOf(t.current.place, task).pay(row)
+			of := t.moneyOf(t.current.place, task)
+			ok = ok && of != nil && of.pay(row)
 		}
 		if !ok {
 			return errUncounted
@@ -208,17 +223,23 @@ func (t *tally) countTask(task int32, row *tallyRow) error {
 	return nil
 }
 
-// moneyOf is what is known of the money of a task.
+// moneyOf is what is known of the money of a task, nil where it would be too much to hold.
 func (t *tally) moneyOf(place, task int32) *taskMoney {
 	for int(place) >= len(t.money) {
 		t.money = append(t.money, nil)
 	}
-	of := t.money[place]
-	if int(task) >= len(of) {
-		of = append(of, make([]taskMoney, len(t.tasks)-len(of)+len(of)/2)...)
+	of, page := t.money[place], int(task/moneyTasks)
+	if page >= len(of) {
+		of = append(of, make([]*moneyPage, page+1-len(of))...)
 		t.money[place] = of
 	}
-	return &of[task]
+	if of[page] == nil {
+		if t.pages++; t.pages > mostMoneyPages {
+			return nil
+		}
+		of[page] = &moneyPage{}
+	}
+	return &of[page][task%moneyTasks]
 }
 
 // leave keeps the tasks of the run that was read.

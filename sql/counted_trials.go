@@ -117,6 +117,8 @@ func (t *tally) mayLack(key int) bool {
 	if key < inSettings {
 		return false
 	}
-	name := t.spec.Settings[key-inSettings]
-	return name == "pass_rule" || name == "score_name"
+	return ofGraded(t.spec.Settings[key-inSettings])
 }
+
+// ofGraded says that a column is of graded trials only.
+func ofGraded(column string) bool { return column == "pass_rule" || column == "score_name" }
