@@ -24,16 +24,23 @@ func (s *Session) Beside(ctx context.Context) (*Session, error) {
 	if !s.cfg.Leave || s.shared || s.Locked() || s.decoders() < 2 || s.cfg.Threads == 0 && s.small() {
 		return nil, nil
 	}
-	const path = "SET search_path = '" + sharedSchema + ",main'"
-	if err := s.Exec(ctx, "CREATE SCHEMA "+sharedSchema+"; "+path); err != nil {
-		return nil, fmt.Errorf("share the tables of a report: %w", err)
-	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open a second connection: %w", clean(err, "", 0))
 	}
-	other := &Session{snap: s.snap, have: s.have, cfg: s.cfg, db: s.db, conn: conn, files: s.files, side: s.side, shared: true}
-	err = conn.Raw(func(c any) error {
+	other := &Session{snap: s.snap, have: s.have, cfg: s.cfg, db: s.db, conn: conn, files: s.files, side: s.side, watched: s.watched}
+	if err := s.share(ctx, other); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	s.shared, other.shared, s.beside = true, true, other
+	return other, nil
+}
+
+// share has both connections look into the same schema first. Where it fails the session is as before.
+func (s *Session) share(ctx context.Context, other *Session) error {
+	const path = "SET search_path = '" + sharedSchema + ",main'"
+	err := other.conn.Raw(func(c any) error {
 		drv, ok := c.(*duckdb.Conn)
 		if !ok {
 			return errors.New("the driver's connection is of an unknown sort")
@@ -42,13 +49,15 @@ func (s *Session) Beside(ctx context.Context) (*Session, error) {
 		return nil
 	})
 	if err == nil {
-		err = other.Exec(ctx, "SET TimeZone = 'UTC'; SET max_expression_depth = 300; "+path)
+		err = other.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+sharedSchema+"; SET TimeZone = 'UTC'; SET max_expression_depth = 300; "+path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open a second connection: %w", err)
+		return fmt.Errorf("open a second connection: %w", err)
 	}
-	s.shared, s.beside = true, other
-	return other, nil
+	if err := s.Exec(ctx, path); err != nil {
+		return fmt.Errorf("share the tables of a report: %w", err)
+	}
+	return nil
 }
 
 // Wake makes the views of these names, in lower case, which else are made when a statement runs that names them.
@@ -58,11 +67,28 @@ func (s *Session) Wake(ctx context.Context, names map[string]bool) error {
 	return s.wakeNamed(ctx, names)
 }
 
-// ofAll is a statement of the house's that makes what both connections see.
+// ofAll is text of the house's, whose statements make what both connections see. Literals are
+// left as they are, whatever they say.
 func (s *Session) ofAll(text string) string {
-	if !s.shared {
+	if !s.shared || !strings.Contains(text, tempObject) {
 		return text
 	}
-	text = strings.ReplaceAll(text, "CREATE OR REPLACE TEMP TABLE ", "CREATE OR REPLACE TABLE "+sharedSchema+".")
-	return strings.ReplaceAll(text, "CREATE OR REPLACE TEMP VIEW ", "CREATE OR REPLACE VIEW "+sharedSchema+".")
+	var out strings.Builder
+	done := 0
+	for _, st := range Split(text) {
+		rest, ok := strings.CutPrefix(st.Text, tempObject)
+		if !ok {
+			continue
+		}
+		for _, kind := range []string{"TABLE ", "VIEW "} {
+			if strings.HasPrefix(rest, kind) {
+				out.WriteString(text[done:st.Offset] + "CREATE OR REPLACE " + kind + sharedSchema + ".")
+				done = st.Offset + len(tempObject) + len(kind)
+			}
+		}
+	}
+	return out.String() + text[done:]
 }
+
+// tempObject is how the house's statements begin that make a temporary table or view.
+const tempObject = "CREATE OR REPLACE TEMP "

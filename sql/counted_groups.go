@@ -46,8 +46,11 @@ func eachGroup(ctx context.Context, files []store.File, workers int, decode func
 		}()
 	}
 	var err error
-	for j := range ordered {
+	take := func(j *groupJob) {
 		<-j.done
+		if j.last {
+			defer j.in.Close()
+		}
 		if err == nil {
 			if err = j.err; err == nil {
 				err = use(j.out)
@@ -57,9 +60,16 @@ func eachGroup(ctx context.Context, files []store.File, workers int, decode func
 				stop()
 			}
 		}
-		if j.last {
-			j.in.Close()
+	}
+	defer func() { // where use panics what was begun must end too
+		stop()
+		err = context.Canceled
+		for j := range ordered {
+			take(j)
 		}
+	}()
+	for j := range ordered {
+		take(j)
 	}
 	if err == nil {
 		err = failed

@@ -30,13 +30,44 @@ func (s *Session) ceiling(ctx context.Context) int64 {
 	return max(s.room, 0)
 }
 
-// watchMemory ends ctx when the process has grown by more than room bytes. The
+// watched are the statements of a database that run, with the size that the process had when each
+// began.
+type watched struct {
+	mu     sync.Mutex
+	next   int
+	starts map[int]int64
+}
+
+// begin is the size from which a statement that begins now may make the process grow: what
+// another that still runs took meanwhile is part of its room too.
+func (w *watched) begin(size int64) (start int64, end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	start = size
+	for _, other := range w.starts {
+		start = min(start, other)
+	}
+	if w.starts == nil {
+		w.starts = map[int]int64{}
+	}
+	no := w.next
+	w.next++
+	w.starts[no] = size
+	return start, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.starts, no)
+	}
+}
+
+// memory ends ctx when the process has grown by more than room bytes. The
 // returned function ends the watch.
-func watchMemory(ctx context.Context, room int64) (context.Context, func()) {
-	start := residentBytes()
-	if start == 0 || room <= 0 {
+func (w *watched) memory(ctx context.Context, room int64) (context.Context, func()) {
+	size := residentBytes()
+	if size == 0 || room <= 0 {
 		return ctx, func() {}
 	}
+	start, end := w.begin(size)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var mu sync.Mutex
 	var timer *time.Timer
@@ -61,6 +92,7 @@ func watchMemory(ctx context.Context, room int64) (context.Context, func()) {
 		ended = true
 		timer.Stop()
 		cancel(nil)
+		end()
 	}
 }
 

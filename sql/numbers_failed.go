@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -19,12 +20,12 @@ const mostFailing = 100_000
 // failedTexts are what is told of a failure; of several trials the least of each.
 var failedTexts = [...]string{"error_type", "error_message", "trace"}
 
-// failedTrial is a trial that did not pass.
+// failedTrial are the trials of a task in a run and batch that did not pass.
 type failedTrial struct {
 	task  TaskOfRun
 	run   store.RunKey
 	batch []byte
-	texts [len(failedTexts)][]byte // nil for NULL
+	texts [len(failedTexts)][]byte // the least; nil for NULL
 }
 
 const failedTable = `
@@ -96,9 +97,7 @@ func (s *Session) readFailed(ctx context.Context, n *numbers, tasks []TaskOfRun)
 				out[t.task] = texts
 			}
 			for i, text := range t.texts {
-				if text != nil && (texts[i] == nil || string(text) < string(texts[i])) {
-					texts[i] = text
-				}
+				texts[i] = lesser(texts[i], text)
 			}
 		}
 		return nil
@@ -135,57 +134,140 @@ func (n *numbers) wantedTasks(tasks []TaskOfRun) (map[store.RunKey]map[string]Ta
 	return out, nil
 }
 
-// failedGroup finds the trials of a row group.
+// failedGroup finds the trials of a row group, and of those of a task in a run and batch what is least.
 func failedGroup(r *groupReader, wanted map[store.RunKey]map[string]TaskOfRun, graded bool) (*countGroup, error) {
 	g := countGroups.Get().(*countGroup)
 	*g = countGroup{rows: r.rows, nano: g.nano, cost: g.cost}
-	suites, runs, tasks := r.column("suite", false), r.column("run_id", false), r.column("task_id", false)
+	f := &failedRows{wanted: wanted, suites: r.column("suite", false), runs: r.column("run_id", false), tasks: r.column("task_id", false)}
 	cached, passed := r.column("cached", false), r.column("passed", false)
 	if r.err != nil {
 		return g, r.err
 	}
-	var rows []int
-	err := eachStretch(r.rows, []*column{suites, runs}, func(from, to int) error {
-		suite, run := suites.text(from), runs.text(from)
-		key := store.RunKey{Suite: string(suite), RunID: string(run)}
-		of := wanted[key]
-		if len(of) == 0 || suite == nil || run == nil {
-			return nil
-		}
-		known := map[int32]TaskOfRun{} // by code, those that are wanted
-		for code := range int32(tasks.size()) {
-			if t, ok := of[string(tasks.texts[code])]; ok {
-				known[code] = t
-			}
-		}
-		for row := from; row < to && len(known) > 0; row++ {
-			t, ok := known[tasks.code(row)]
-			if v, there := cached.number(row); !ok || there && v != 0 {
+	err := eachStretch(r.rows, []*column{f.suites, f.runs}, func(from, to int) error {
+		of := f.ofRun(from)
+		for row := from; row < to && of != nil; row++ {
+			if v, there := cached.number(row); there && v != 0 {
 				continue
 			}
 			if v, there := passed.number(row); there && v != 0 || !there && graded {
 				continue
 			}
-			rows = append(rows, row)
-			g.failed = append(g.failed, failedTrial{task: t, run: key})
+			if t, ok := of.task(f.tasks, row); ok {
+				f.found = append(f.found, failedRow{row: int32(row), task: t, run: of})
+			}
 		}
 		return nil
 	})
-	if err != nil || len(rows) == 0 {
+	if err != nil || len(f.found) == 0 {
 		return g, err
 	}
+	g.failed = f.least(r)
+	return g, r.err
+}
+
+// failedRow is a row of a trial that did not pass.
+type failedRow struct {
+	row  int32
+	task TaskOfRun
+	run  *failedRun
+}
+
+// failedRows are the rows of a row group, which are looked for by the codes of runs and tasks: each name
+// is looked up once.
+type failedRows struct {
+	wanted              map[store.RunKey]map[string]TaskOfRun
+	suites, runs, tasks *column
+	known               map[[2]int32]*failedRun
+	found               []failedRow
+}
+
+// failedRun are the wanted tasks of a run.
+type failedRun struct {
+	key    store.RunKey
+	wanted map[string]TaskOfRun
+	known  map[int32]TaskOfRun // by code, those that were looked up
+	others map[int32]bool      // those that are not wanted
+}
+
+// ofRun is the run of a row, nil where no task of it is wanted.
+func (f *failedRows) ofRun(row int) *failedRun {
+	suite, run := f.suites.code(row), f.runs.code(row)
+	if suite == noValue || run == noValue {
+		return nil
+	}
+	of, ok := f.known[[2]int32{suite, run}]
+	if ok {
+		return of
+	}
+	key := store.RunKey{Suite: string(f.suites.texts[suite]), RunID: string(f.runs.texts[run])}
+	if tasks := f.wanted[key]; len(tasks) > 0 {
+		of = &failedRun{key: key, wanted: tasks, known: map[int32]TaskOfRun{}, others: map[int32]bool{}}
+	}
+	if f.known == nil {
+		f.known = map[[2]int32]*failedRun{}
+	}
+	f.known[[2]int32{suite, run}] = of
+	return of
+}
+
+// task is the task of a row, if it is wanted.
+func (r *failedRun) task(tasks *column, row int) (TaskOfRun, bool) {
+	code := tasks.code(row)
+	if code == noValue || r.others[code] {
+		return TaskOfRun{}, false
+	}
+	t, ok := r.known[code]
+	if !ok {
+		if t, ok = r.wanted[string(tasks.texts[code])]; ok {
+			r.known[code] = t
+		} else {
+			r.others[code] = true
+		}
+	}
+	return t, ok
+}
+
+// least are the least texts of the rows that were found, by task, run and batch. They are copied
+// once they are known, for the reader's memory is used again.
+func (f *failedRows) least(r *groupReader) []failedTrial {
 	batch := r.column("batch", false)
 	var texts [len(failedTexts)]*column
 	for i, name := range failedTexts {
 		texts[i] = r.column(name, false)
 	}
-	for i, row := range rows {
-		g.failed[i].batch = batch.text(row)
+	type place struct {
+		task  TaskOfRun
+		batch int32
+	}
+	at := map[place]int{}
+	var out []failedTrial
+	for _, x := range f.found {
+		row := int(x.row)
+		p := place{x.task, batch.code(row)}
+		i, ok := at[p]
+		if !ok {
+			i = len(out)
+			at[p] = i
+			out = append(out, failedTrial{task: x.task, run: x.run.key, batch: slices.Clone(batch.text(row))})
+		}
 		for j, col := range texts {
-			g.failed[i].texts[j] = slices.Clone(col.text(row))
+			out[i].texts[j] = lesser(out[i].texts[j], col.text(row))
 		}
 	}
-	return g, r.err
+	for i := range out {
+		for j, text := range out[i].texts {
+			out[i].texts[j] = slices.Clone(text)
+		}
+	}
+	return out
+}
+
+// lesser is the lesser one of two texts, of which nil is none.
+func lesser(a, b []byte) []byte {
+	if a == nil || b != nil && bytes.Compare(b, a) < 0 {
+		return b
+	}
+	return a
 }
 
 // eachStretch calls use for every stretch of rows that are alike in these columns.

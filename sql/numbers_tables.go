@@ -1,12 +1,14 @@
 package sql
 
 import (
+	"context"
 	"fmt"
 	"sort"
-	"sync"
 	"sync/atomic"
 
 	"github.com/duckdb/duckdb-go/v2"
+
+	"passhat/ingest/store"
 )
 
 // Placed is the number and the group that a run of NumberRuns is given.
@@ -61,16 +63,12 @@ func (s *Session) PlaceRuns(runs []Placed, graded bool, none map[int32]bool) (bo
 		known[suiteOf{span.groupNo, n.runs[i].keys[inSuite]}]++
 		byGroup[span.groupNo] = append(byGroup[span.groupNo], span)
 	}
-	var wg sync.WaitGroup
-	free := make(chan struct{}, s.decoders())
-	for group, spans := range byGroup { // each has tasks of its own
-		wg.Go(func() {
-			free <- struct{}{}
-			n.addGroup(n.tasks[group*len(n.tally.tasks):], spans, graded, none[int32(group)])
-			<-free
-		})
+	err := inParallel(context.Background(), len(byGroup), s.decoders(), func(group int) { // each has tasks of its own
+		n.addGroup(n.tasks[group*len(n.tally.tasks):], byGroup[group], graded, none[int32(group)])
+	})
+	if err != nil {
+		return false, fmt.Errorf("count trials per task: %w", err)
 	}
-	wg.Wait()
 	for i := range n.tasks {
 		x := &n.tasks[i]
 		group, task := int32(i/len(n.tally.tasks)), n.tally.tasks[i%len(n.tally.tasks)]
@@ -169,7 +167,11 @@ func (s *numberSource) FillChunk(_ any, chunk duckdb.DataChunk) error {
 		if from >= s.rows {
 			return chunk.SetSize(0)
 		}
-		filled, err := s.fill(chunk, want, from, min(from+size, s.rows))
+		var filled int
+		err := store.Caught(func() (err error) { // the thread is DuckDB's
+			filled, err = s.fill(chunk, want, from, min(from+size, s.rows))
+			return err
+		})
 		if err != nil {
 			return err
 		}

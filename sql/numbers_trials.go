@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"passhat/ingest/store"
 )
@@ -58,15 +57,13 @@ func (s *Session) SetTrials(ctx context.Context, runs []InSet) func() (bool, err
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("a file is damaged: %v", r)
+		err = store.Caught(func() error {
+			sets, err := s.readTrials(ctx, known, n.graded, runs)
+			if err == nil {
+				rows, err = rowsOfSets(ctx, sets, s.decoders())
 			}
-		}()
-		var sets []*setTrials
-		if sets, err = s.readTrials(ctx, known, n.graded, runs); err == nil {
-			rows = rowsOfSets(sets, s.decoders())
-		}
+			return err
+		})
 	}()
 	return func() (bool, error) {
 		<-done
@@ -97,19 +94,9 @@ func (n *numbers) keysOfRuns() map[int32]store.RunKey {
 }
 
 // rowsOfSets are the rows of set_trials, several made at once.
-func rowsOfSets(sets []*setTrials, workers int) [][]driver.Value {
+func rowsOfSets(ctx context.Context, sets []*setTrials, workers int) ([][]driver.Value, error) {
 	rows := make([][]driver.Value, len(sets))
-	var wg sync.WaitGroup
-	free := make(chan struct{}, workers)
-	for i, set := range sets {
-		wg.Go(func() {
-			free <- struct{}{}
-			rows[i] = set.row()
-			<-free
-		})
-	}
-	wg.Wait()
-	return rows
+	return rows, inParallel(ctx, len(sets), workers, func(i int) { rows[i] = sets[i].row() })
 }
 
 // readTrials reads what is needed of the trials of each set, in the order of runs; sets without
@@ -343,25 +330,16 @@ func quantile(values []float64, first int, q float64) (float64, int) {
 }
 
 // smallest is the value that would stand at place k if the values were sorted; those
-// after it are not smaller then (quickselect, Hoare 1961).
+// after it are not smaller then (quickselect, Hoare 1961). Values that lie so that it would take
+// many rounds are sorted instead.
 func smallest(values []float64, k int) float64 {
 	from, to := 0, len(values)-1
-	for from < to {
-		a, b, c := values[from], values[from+(to-from)/2], values[to]
-		pivot := max(min(a, b), min(max(a, b), c))
-		i, j := from, to
-		for i <= j {
-			for values[i] < pivot {
-				i++
-			}
-			for values[j] > pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i, j = i+1, j-1
-			}
+	for left := selectLooks * len(values); from < to; left -= to - from + 1 {
+		if left < 0 {
+			slices.Sort(values[from : to+1])
+			break
 		}
+		i, j := partition(values, from, to)
 		switch {
 		case k <= j:
 			to = j
@@ -372,4 +350,28 @@ func smallest(values []float64, k int) float64 {
 		}
 	}
 	return values[k]
+}
+
+// selectLooks is how often smallest may look at each value, on average; it takes about three.
+const selectLooks = 12
+
+// partition puts the values of a range that are not larger than some value of it before those that
+// are not smaller: up to j, and from i on. Those between are that value.
+func partition(values []float64, from, to int) (i, j int) {
+	a, b, c := values[from], values[from+(to-from)/2], values[to]
+	pivot := max(min(a, b), min(max(a, b), c))
+	i, j = from, to
+	for i <= j {
+		for values[i] < pivot {
+			i++
+		}
+		for values[j] > pivot {
+			j--
+		}
+		if i <= j {
+			values[i], values[j] = values[j], values[i]
+			i, j = i+1, j-1
+		}
+	}
+	return i, j
 }

@@ -37,7 +37,7 @@ func (s *Session) query(ctx context.Context, text string, params map[string]any,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ctx, unwatch := watchMemory(ctx, s.ceiling(ctx))
+	ctx, unwatch := s.watched.memory(ctx, s.ceiling(ctx))
 	halt, unguard := stop, s.guardEnd(ctx)
 	stop = func() { unguard(); unwatch(); halt() }
 	rows, err := s.run(ctx, body, params, guarded)

@@ -63,8 +63,9 @@ type Session struct {
 	numbers *numbers              // by NumberRuns
 	// numbersKnown: the table functions that read them are there.
 	numbersKnown bool
-	alone        bool // on one thread, see OneThread
-	shared       bool // with a second connection, see Beside
+	alone        bool     // on one thread, see OneThread
+	shared       bool     // with a second connection, see Beside
+	watched      *watched // the statements that run, of both connections
 	beside       *Session
 
 	side sideTables
@@ -78,7 +79,7 @@ type Session struct {
 // Open makes a session over snap, which the caller closes after the session. A
 // nil snap is an empty store.
 func Open(ctx context.Context, snap *store.Snapshot, cfg Config) (*Session, error) {
-	s := &Session{snap: snap, have: contentOf(snap), cfg: cfg}
+	s := &Session{snap: snap, have: contentOf(snap), cfg: cfg, watched: &watched{}}
 	for _, also := range cfg.Also {
 		s.have.add(contentOf(also))
 	}
