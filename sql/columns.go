@@ -139,6 +139,11 @@ func (r *groupReader) column(name string, spans bool) *column {
 	if r.err != nil {
 		return &column{spans: []colSpan{{0, noValue}}}
 	}
+	// Levels are read as the store writes them: a list or a struct has others.
+	if col := r.rg.MetaData().Schema.Column(at); col.MaxRepetitionLevel() != 0 || col.MaxDefinitionLevel() > 1 {
+		r.err = fmt.Errorf("column %s: it is nested: %w", name, errUncounted)
+		return &column{spans: []colSpan{{0, noValue}}}
+	}
 	c, err := r.footerColumn(at)
 	if c == nil && err == nil {
 		c, err = r.codedColumn(at, spans)
@@ -221,19 +226,35 @@ func (c *column) add(b []byte) error {
 	return nil
 }
 
-// codedColumn reads a column that has a dictionary; nil: it has none for all of it.
-func (r *groupReader) codedColumn(at int, spans bool) (*column, error) {
+// pages are those of a column, and the width of its values; nil where it has a dictionary and should
+// not, or the other way round.
+func (r *groupReader) pages(at int, coded bool) (file.PageReader, int, error) {
 	chunk, err := r.rg.MetaData().ColumnChunk(at)
-	if err != nil || !chunk.HasDictionaryPage() {
-		return nil, err
+	if err != nil || chunk.HasDictionaryPage() != coded {
+		return nil, 0, err
+	}
+	width := widthOf(chunk.Type())
+	if width < 0 {
+		return nil, 0, errUncounted
 	}
 	pages, err := r.rg.GetColumnPageReader(at)
-	if err != nil {
+	return pages, width, err
+}
+
+// optional says whether rows of a column may be NULL.
+func (r *groupReader) optional(at int) bool {
+	return r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1
+}
+
+// codedColumn reads a column that has a dictionary; nil: it has none for all of it.
+func (r *groupReader) codedColumn(at int, spans bool) (*column, error) {
+	pages, width, err := r.pages(at, true)
+	if pages == nil || err != nil {
 		return nil, err
 	}
 	defer pages.Close()
-	c := &column{width: widthOf(chunk.Type())}
-	from := &codeReader{optional: r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1, spans: spans}
+	c := &column{width: width}
+	from := &codeReader{optional: r.optional(at), spans: spans}
 	if !spans {
 		from.codes = r.buf.codes.take(r.rows)
 	}

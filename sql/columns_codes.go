@@ -21,23 +21,15 @@ func (r *codeReader) page(b []byte, rows int) error {
 	if rows <= 0 {
 		return errUncounted
 	}
-	here := true // no row is NULL
-	if r.optional {
-		if len(b) < 4 {
-			return errUncounted
-		}
-		n := int(binary.LittleEndian.Uint32(b))
-		if n > len(b)-4 {
-			return errUncounted
-		}
-		levels := b[4 : 4+n]
-		b = b[4+n:]
-		if v, count := soleRun(levels); v != 1 || count < rows {
-			here = false
-			var err error
-			if r.levels, err = gather(r.levels[:0], levels, 1, rows); err != nil {
-				return err
-			}
+	levels, b, ok := levelsOf(b, rows, r.optional)
+	if !ok {
+		return errUncounted
+	}
+	here := levels == nil // no row is NULL
+	if !here {
+		var err error
+		if r.levels, err = gather(r.levels[:0], levels, 1, rows); err != nil {
+			return err
 		}
 	}
 	there := rows

@@ -10,22 +10,20 @@ import (
 // rawColumn reads a column of numbers that stand in its pages as they are and have no
 // NULL among them, or of truth values; nil: it is not so.
 func (r *groupReader) rawColumn(at int) (*column, error) {
-	chunk, err := r.rg.MetaData().ColumnChunk(at)
-	if err != nil || chunk.HasDictionaryPage() || widthOf(chunk.Type()) == 0 {
-		return nil, err
-	}
-	pages, err := r.rg.GetColumnPageReader(at)
-	if err != nil {
+	pages, width, err := r.pages(at, false)
+	if pages == nil || err != nil {
 		return nil, err
 	}
 	defer pages.Close()
-	c := &column{width: widthOf(chunk.Type())}
-	optional := r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1
+	c, optional := &column{width: width}, r.optional(at)
 	take := c.raw
-	if c.width == 1 {
+	switch width {
+	case 0:
+		return nil, nil // texts
+	case 1:
 		c.nums, c.codes = []uint64{0, 1}, r.buf.codes.take(r.rows)
 		take = c.truths
-	} else {
+	default:
 		c.nums = r.buf.nums.take(r.rows)
 	}
 	rows := 0
@@ -46,7 +44,7 @@ func (r *groupReader) rawColumn(at int) (*column, error) {
 	return c, nil
 }
 
-// levelsOf splits a page into its levels, none where all rows have a value, and the rest.
+// levelsOf splits a page into its definition levels, none where all rows have a value, and the rest.
 func levelsOf(b []byte, rows int, optional bool) (levels, rest []byte, ok bool) {
 	if !optional {
 		return nil, b, true
@@ -60,9 +58,9 @@ func levelsOf(b []byte, rows int, optional bool) (levels, rest []byte, ok bool) 
 	}
 	levels, rest = b[4:4+n], b[4+n:]
 	if v, count := soleRun(levels); v == 1 && count >= rows {
-		levels = nil
+		return nil, rest, true
 	}
-	return levels, rest, true
+	return levels, rest, len(levels) > 0
 }
 
 // raw adds the numbers of a page; false: some are missing.
@@ -103,7 +101,7 @@ func (c *column) truths(b []byte, rows int, optional bool) bool {
 	}
 	next := 0
 	for i, level := range c.codes[from:] {
-		if level == 0 {
+		if level&1 == 0 {
 			c.codes[from+i] = noValue
 			continue
 		}

@@ -12,16 +12,15 @@ import (
 // dictionary out where the same texts follow each other again and again, as the tasks of run
 // after run do, since compression makes them smaller than their codes.
 func (r *groupReader) textColumn(at int) (*column, error) {
-	chunk, err := r.rg.MetaData().ColumnChunk(at)
-	if err != nil || chunk.HasDictionaryPage() || widthOf(chunk.Type()) != 0 {
-		return nil, err
-	}
-	pages, err := r.rg.GetColumnPageReader(at)
-	if err != nil {
+	pages, width, err := r.pages(at, false)
+	if pages == nil || err != nil {
 		return nil, err
 	}
 	defer pages.Close()
-	optional := r.rg.MetaData().Schema.Column(at).MaxDefinitionLevel() == 1
+	if width != 0 {
+		return nil, nil // numbers
+	}
+	optional := r.optional(at)
 	t := &textReader{codes: r.buf.codes.take(r.rows), of: map[string]int32{}, last: noValue}
 	for len(t.codes) < r.rows && pages.Next() {
 		page, ok := pages.Page().(*file.DataPageV1)
