@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"passhat/sql"
@@ -16,6 +17,8 @@ type db struct {
 	log []string
 	// small says that the report's statements are small once counts are kept in Go.
 	small bool
+	// other is held by a second connection while it runs a statement; nil: there is none.
+	other *sync.Mutex
 	// footers are on their way, see readFooters.
 	footers <-chan footerValues
 }
@@ -26,6 +29,24 @@ func (d *db) threads(ctx context.Context, small bool) error {
 		return d.s.OneThread(ctx)
 	}
 	return d.s.AllThreads(ctx)
+}
+
+// onAll runs what is large enough for all threads, whose number is that of both connections: the
+// other one waits.
+func (d *db) onAll(ctx context.Context, do func() error) (err error) {
+	if d.other != nil {
+		d.other.Lock()
+		defer d.other.Unlock()
+		defer func() {
+			if after := d.threads(ctx, true); err == nil {
+				err = after
+			}
+		}()
+	}
+	if err := d.threads(ctx, false); err != nil {
+		return err
+	}
+	return do()
 }
 
 func (d *db) exec(ctx context.Context, text string) error {

@@ -29,13 +29,12 @@ func (sel *selection) makeFailures(ctx context.Context, d *db, table string) err
 			return d.exec(ctx, "CREATE OR REPLACE TEMP VIEW selected_failures AS SELECT * FROM passhat_store.failed_trials")
 		}
 	}
-	if err := d.threads(ctx, false); err != nil {
-		return err
-	}
-	return d.exec(ctx, `CREATE OR REPLACE TEMP TABLE request_failures AS
+	return d.onAll(ctx, func() error {
+		return d.exec(ctx, `CREATE OR REPLACE TEMP TABLE request_failures AS
 SELECT s.run_no, x.task_no, min(s.error_type) AS error_type, min(s.error_message) AS error_message, min(s.trace) AS trace
 FROM selected AS s JOIN selected_tasks AS x ON x.suite IS NOT DISTINCT FROM s.suite AND x.task_id IS NOT DISTINCT FROM s.task_id
 JOIN (SELECT DISTINCT run_no, task_no FROM `+table+`) AS f ON f.run_no = s.run_no AND f.task_no = x.task_no
 WHERE NOT s.passed GROUP BY s.run_no, x.task_no;
 CREATE OR REPLACE TEMP VIEW selected_failures AS SELECT * FROM request_failures`)
+	})
 }

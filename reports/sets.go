@@ -88,10 +88,7 @@ func (sel *selection) makeSetTrials(ctx context.Context, d *db, table string, ru
 			return err
 		}
 		if !done {
-			if err := d.threads(ctx, false); err != nil {
-				return err
-			}
-			return sel.sumTrials(ctx, d, table)
+			return d.onAll(ctx, func() error { return sel.sumTrials(ctx, d, table) })
 		}
 		return d.exec(ctx, "CREATE OR REPLACE TEMP VIEW selected_set_trials AS SELECT * FROM passhat_store.set_trials")
 	}

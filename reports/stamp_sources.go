@@ -90,7 +90,11 @@ func (d *db) readFooters(ctx context.Context, runs map[store.RunKey]bool) {
 	d.footers = out
 	go func() {
 		defer close(out)
-		values, err := d.s.HaveValues(ctx, runs, rare...)
+		var values []bool
+		err := store.Caught(func() (err error) {
+			values, err = d.s.HaveValues(ctx, runs, rare...)
+			return err
+		})
 		out <- footerValues{values, err}
 	}()
 }

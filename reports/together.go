@@ -17,17 +17,36 @@ func (r *runner) together(ctx context.Context, steps []*step) (bool, error) {
 	if r.beside == nil {
 		return false, nil
 	}
-	p := &plan{r: r, steps: steps, state: make([]stepState, len(steps)), failed: len(steps)}
-	p.changed = sync.NewCond(&p.mu)
-	var wg sync.WaitGroup
-	for _, d := range []*db{r.d, r.beside} {
-		wg.Go(func() { p.work(ctx, d) })
-	}
-	wg.Wait()
+	p := newPlan(r, steps)
+	p.runAll(ctx)
 	if p.fault != nil {
 		panic(p.fault) // where it is caught and told
 	}
 	return true, p.err
+}
+
+func newPlan(r *runner, steps []*step) *plan {
+	p := &plan{r: r, steps: steps, state: make([]stepState, len(steps)), failed: len(steps)}
+	p.changed = sync.NewCond(&p.mu)
+	return p
+}
+
+// runAll runs the steps and returns when neither connection does anything any more.
+func (p *plan) runAll(ctx context.Context) {
+	p.r.d.other = &p.beside
+	defer func() { p.r.d.other = nil }()
+	var wg sync.WaitGroup
+	for _, d := range []*db{p.r.d, p.r.beside} {
+		wg.Go(func() {
+			defer func() {
+				if fault := recover(); fault != nil {
+					p.fail(fault)
+				}
+			}()
+			p.work(ctx, d)
+		})
+	}
+	wg.Wait()
 }
 
 type stepState uint8
@@ -47,7 +66,17 @@ type plan struct {
 	state   []stepState
 	failed  int // the first step that failed
 	err     error
-	fault   any // a panic
+	fault   any        // a panic
+	beside  sync.Mutex // held while the second connection runs a step
+}
+
+// fail keeps a panic, which ends the work on both connections.
+func (p *plan) fail(fault any) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault, p.failed, p.err = fault, -1, fmt.Errorf("run the report: %v", fault)
+	p.changed.Broadcast()
+	return p.err
 }
 
 // work runs steps until none is left or one failed. What the other connection runs then goes on to its
@@ -81,11 +110,13 @@ func (p *plan) work(ctx context.Context, d *db) {
 func (p *plan) run(ctx context.Context, d *db, i int) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.fault, err = fault, fmt.Errorf("run the report: %v", fault)
+			err = p.fail(fault)
 		}
 	}()
+	if d != p.r.d {
+		p.beside.Lock()
+		defer p.beside.Unlock()
+	}
 	if err := p.r.do(ctx, d, p.steps[i]); err != nil || !p.alone(i) {
 		return err
 	}

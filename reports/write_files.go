@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"passhat/ingest/store"
 )
 
 // Output is one place that a result goes to.
@@ -178,7 +180,7 @@ func fanOut(res *Result, sinks []sink, opts WriteOptions) error {
 			defer close(feeds[i].done)
 			o := opts
 			o.Section = s.section
-			feeds[i].err = Write(s.w, s.form.name, feeds[i].result(res), o)
+			feeds[i].err = store.Caught(func() error { return Write(s.w, s.form.name, feeds[i].result(res), o) })
 		})
 	}
 	srcErr := distribute(res, sinks, feeds)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"passhat/ingest/store"
 	"passhat/reports"
 )
 
@@ -158,5 +160,23 @@ func TestWriteOutputsPlace(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", path, err, want)
 		}
+	}
+}
+
+// A panic of a writer that runs beside others is told as an error, and no file is left.
+func TestWriteOutputsPanic(t *testing.T) {
+	dir := t.TempDir()
+	res := &reports.Result{Stamp: &reports.Stamp{}, Sections: []reports.Section{{Name: "s", Columns: []reports.Column{{Name: "c"}}, Buffered: true, Rows: func(func([]any, error) bool) {
+		panic("rows of nothing")
+	}}}}
+	_, err := reports.WriteOutputs(res, []reports.Output{
+		{Form: "csv", Path: filepath.Join(dir, "r.csv")}, {Form: "json", Path: filepath.Join(dir, "r.json")},
+	}, reports.WriteOptions{})
+	var fault *store.Fault
+	if !errors.As(err, &fault) || !strings.Contains(err.Error(), "rows of nothing") {
+		t.Errorf("error %v", err)
+	}
+	if left := ls(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }

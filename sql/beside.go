@@ -25,6 +25,9 @@ func (s *Session) Beside(ctx context.Context) (*Session, error) {
 		return nil, nil
 	}
 	conn, err := s.db.Conn(ctx)
+	if stop := stopped(ctx, 0); err != nil && stop != nil {
+		return nil, fmt.Errorf("open a second connection: %w", stop)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open a second connection: %w", clean(err, "", 0))
 	}
