@@ -214,7 +214,11 @@ func TestAllThreadsWhileTheOtherWaits(t *testing.T) {
 			return nil
 		})
 	}
-	p = newPlan(r, []*step{alone, r.tableStep("a", long("n")), r.tableStep("b", "SELECT 2"), r.tableStep("c", "SELECT 3")})
+	steps := []*step{alone}
+	for i := range 50 {
+		steps = append(steps, r.tableStep(fmt.Sprint("t", i), "SELECT count(*) AS n FROM range(200000) AS r(i) WHERE i % 7 = 1"))
+	}
+	p = newPlan(r, steps)
 	if !bothRan(t, r, t.Context(), p, func() {}) || p.err != nil {
 		t.Errorf("error %v", p.err)
 	}
