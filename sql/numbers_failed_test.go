@@ -125,3 +125,26 @@ func TestNumberedNamesWithoutDictionary(t *testing.T) {
 		t.Errorf("%d counts differ from those of task_runs", len(counts))
 	}
 }
+
+// Runs that can hold a trial twice are not numbered, so no road behind it sums their trials up.
+func TestRunsTwiceAreNotNumbered(t *testing.T) {
+	st := failing(t, 1, 4)
+	ingest(t, st, "/logs/again", []store.Trial{trial("r0 0", "task-00000", 0, true), trial("r0 0", "task-00009", 0, true)})
+	s := over(t, st, sql.Config{Threads: 2})
+	other := map[store.RunKey]bool{{Suite: "s", RunID: "r1 0"}: true}
+	for _, x := range []struct {
+		runs map[store.RunKey]bool
+		want bool
+	}{{other, true}, {map[store.RunKey]bool{{Suite: "s", RunID: "r0 0"}: true}, false}, {other, true}, {nil, false}} {
+		done, err := s.NumberRuns(t.Context(), []string{"planned_trials"}, x.runs)
+		if err != nil || done != x.want {
+			t.Errorf("runs %v: numbered %v, %v", x.runs, done, err)
+		}
+		if trials, err := s.SetTrials(t.Context(), nil)(); err != nil || trials != x.want {
+			t.Errorf("runs %v: trials of sets %v, %v", x.runs, trials, err)
+		}
+		if failed, err := s.FailedTrials(t.Context(), nil); err != nil || failed != x.want {
+			t.Errorf("runs %v: failed trials %v, %v", x.runs, failed, err)
+		}
+	}
+}
