@@ -56,20 +56,18 @@ FROM run AS r JOIN figure AS f ON f.n = r.n AND f.c = r.c GROUP BY r.kind, r.hig
 -- and b_… NULL where a side lacks the task. Under policy bounds they are once taken
 -- against the new side (taken = 1: passed on the old, failed on the new) and once for it (taken = 2).
 WITH task AS (
-	SELECT t.pair_no, e.taken, t.side, t.task_no, t.shape, t.weight, t.set_no AS group_no, t.n, f.c, t.least AS n_min, t.cost_nano, t.cost_n,
-		f.rate, f.flake, f.flake_unbiased, CASE WHEN t.least >= list_max($k::INTEGER[]) THEN f.hat END AS hat
+	SELECT t.pair_no, e.taken, t.side, t.task_no, t.shape, t.weight, t.set_no AS group_no, t.kind, t.n, f.c, t.least AS n_min, t.cost_nano, t.cost_n,
+		f.rate, CASE WHEN t.least >= list_max($k::INTEGER[]) THEN f.hat END AS hat
 	FROM compare_sides AS t CROSS JOIN (SELECT unnest(CASE WHEN $policy::VARCHAR = 'bounds' THEN [0, 1, 2] ELSE [0] END) AS taken) AS e
 	JOIN compare_figures AS f ON f.kind = t.kind AND f.high = (e.taken = 1 AND t.side = 'a' OR e.taken = 2 AND t.side = 'b')
 )
-SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.taken, b.taken) AS taken, x.task_no, x.suite, x.task_id,
-	list_max($k::INTEGER[]) AS k, coalesce(nullif(b.shape, 'unclassified'), a.shape, b.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
-	a.group_no AS a_no, b.group_no AS b_no, a.group_no IS NOT NULL AND b.group_no IS NOT NULL AS common,
+SELECT coalesce(a.pair_no, b.pair_no) AS pair_no, coalesce(a.taken, b.taken) AS taken, coalesce(a.task_no, b.task_no) AS task_no,
+	coalesce(nullif(b.shape, 'unclassified'), a.shape, b.shape) AS shape, coalesce(b.weight, a.weight) AS weight,
+	a.group_no AS a_no, b.group_no AS b_no, a.group_no IS NOT NULL AND b.group_no IS NOT NULL AS common, a.kind AS a_kind, b.kind AS b_kind,
 	a.n AS a_n, b.n AS b_n, a.c AS a_c, b.c AS b_c, a.n_min AS a_n_min, b.n_min AS b_n_min, a.rate AS a_rate, b.rate AS b_rate,
-	a.hat AS a_hat, b.hat AS b_hat, a.flake AS a_flake, b.flake AS b_flake, a.flake_unbiased AS a_flake_unbiased, b.flake_unbiased AS b_flake_unbiased,
-	a.cost_nano AS a_cost_nano, b.cost_nano AS b_cost_nano, a.cost_n AS a_cost_n, b.cost_n AS b_cost_n
+	a.hat AS a_hat, b.hat AS b_hat, a.cost_nano AS a_cost_nano, b.cost_nano AS b_cost_nano, a.cost_n AS a_cost_n, b.cost_n AS b_cost_n
 FROM (SELECT * FROM task WHERE side = 'a') AS a
 FULL JOIN (SELECT * FROM task WHERE side = 'b') AS b ON b.pair_no = a.pair_no AND b.taken = a.taken AND b.task_no = a.task_no
-JOIN selected_tasks AS x ON x.task_no = coalesce(a.task_no, b.task_no)
 -- table: compare_kinds
 -- The common tasks of every run, those with the same counts in one row. Tasks that are
 -- not common, or of which pass^k cannot be estimated, are taken out of the counts of all.
@@ -79,7 +77,7 @@ WITH side AS (
 	SELECT pair_no, 'b', b_no FROM compare_pairs
 ),
 run AS (SELECT s.pair_no, s.side, r.run_no FROM side AS s JOIN compare_sets AS r ON r.set_no = s.set_no),
-good AS (SELECT pair_no, task_no, a_n_min >= k AND b_n_min >= k AS estimable FROM compare_ends WHERE taken = 0 AND common),
+good AS (SELECT pair_no, task_no, a_n_min >= list_max($k::INTEGER[]) AND b_n_min >= list_max($k::INTEGER[]) AS estimable FROM compare_ends WHERE taken = 0 AND common),
 odd AS (
 	SELECT s.pair_no, s.side, t.task_no, g.estimable
 	FROM side AS s JOIN selected_set_tasks AS t ON t.set_no = s.set_no LEFT JOIN good AS g ON g.pair_no = s.pair_no AND g.task_no = t.task_no
@@ -124,14 +122,17 @@ GROUP BY p.pair_no, p.side
 -- table: compare_lists
 -- The functions that take lists do not look at the order of tasks; those with the same
 -- figures are one element, and times says how many they are.
-WITH alike AS (
-	SELECT pair_no, taken, k, common, weight, a_n, b_n, a_c, b_c, a_rate, b_rate, a_hat, b_hat, a_flake, b_flake, a_flake_unbiased, b_flake_unbiased, count(*) AS times,
-		sum(a_cost_nano) AS a_cost_nano, sum(b_cost_nano) AS b_cost_nano, sum(a_cost_n)::BIGINT AS a_cost_n, sum(b_cost_n)::BIGINT AS b_cost_n
-	FROM compare_ends
-	GROUP BY pair_no, taken, k, common, weight, a_n, b_n, a_c, b_c, a_rate, b_rate, a_hat, b_hat, a_flake, b_flake, a_flake_unbiased, b_flake_unbiased
+WITH kind AS (
+	SELECT pair_no, taken, common, weight, a_kind, b_kind, any_value(a_n) AS a_n, any_value(b_n) AS b_n, any_value(a_c) AS a_c, any_value(b_c) AS b_c, any_value(a_rate) AS a_rate, any_value(b_rate) AS b_rate,
+		any_value(a_hat) AS a_hat, any_value(b_hat) AS b_hat, count(*) AS times, sum(a_cost_nano) AS a_cost_nano, sum(b_cost_nano) AS b_cost_nano, sum(a_cost_n)::BIGINT AS a_cost_n, sum(b_cost_n)::BIGINT AS b_cost_n
+	FROM compare_ends GROUP BY pair_no, taken, common, weight, a_kind, b_kind
+),
+alike AS (
+	SELECT k.*, a.flake AS a_flake, b.flake AS b_flake, a.flake_unbiased AS a_flake_unbiased, b.flake_unbiased AS b_flake_unbiased
+	FROM kind AS k LEFT JOIN compare_figures AS a ON a.kind = k.a_kind AND a.high = (k.taken = 1) LEFT JOIN compare_figures AS b ON b.kind = k.b_kind AND b.high = (k.taken = 2)
 ),
 listed AS (
-	SELECT pair_no, taken, any_value(k) AS k, coalesce(sum(times) FILTER (common), 0)::BIGINT AS tasks, coalesce(sum(times) FILTER (NOT common), 0)::BIGINT AS unmatched,
+	SELECT pair_no, taken, list_max($k::INTEGER[]) AS k, coalesce(sum(times) FILTER (common), 0)::BIGINT AS tasks, coalesce(sum(times) FILTER (NOT common), 0)::BIGINT AS unmatched,
 		coalesce(sum(times) FILTER (common AND (a_hat IS NULL OR b_hat IS NULL)), 0)::BIGINT AS not_estimable, list(times) FILTER (common) AS times,
 		list(CASE WHEN common THEN weight END) FILTER (common) AS w,
 		list(a_rate) FILTER (common) AS a_rates, list(b_rate) FILTER (common) AS b_rates,
@@ -313,19 +314,21 @@ SELECT note FROM (
 WITH tested AS (
 	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM compare_ends WHERE taken = 0 AND common
 ),
--- Adjusted over all common tasks, those without a change too.
+-- Adjusted over all common tasks, those without a change too, as p_adjust does by
+-- Benjamini and Hochberg: tasks of the same p have the same result.
 adjusted AS (
-	SELECT pair_no, unnest(list(task_no ORDER BY task_no)) AS task_no, unnest(p_adjust(list(p ORDER BY task_no), 'BH')) AS p_adjusted
-	FROM tested GROUP BY pair_no
+	SELECT pair_no, p, least(min(p * tasks / upto) OVER (PARTITION BY pair_no ORDER BY p DESC), 1) AS p_adjusted FROM (
+		SELECT pair_no, p, sum(count(*)) OVER (PARTITION BY pair_no ORDER BY p) AS upto, sum(count(*)) OVER (PARTITION BY pair_no) AS tasks FROM tested GROUP BY pair_no, p)
 ),
 failed AS (
 	SELECT group_no, suite, task_id, min(trace) AS trace FROM selected WHERE NOT passed GROUP BY group_no, suite, task_id
 ),
 ranked AS (
-	SELECT t.*, j.p_adjusted, f.trace, row_number() OVER (PARTITION BY t.pair_no ORDER BY t.b_rate - t.a_rate, t.p, t.suite, t.task_id) AS place
-	FROM tested AS t
-	JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.task_no = t.task_no
-	LEFT JOIN failed AS f ON f.group_no = t.b_no AND f.suite IS NOT DISTINCT FROM t.suite AND f.task_id IS NOT DISTINCT FROM t.task_id
+	SELECT t.*, x.task_id, j.p_adjusted, f.trace, a.flake AS a_flake, b.flake AS b_flake, row_number() OVER (PARTITION BY t.pair_no ORDER BY t.b_rate - t.a_rate, t.p, x.suite, x.task_id) AS place
+	FROM tested AS t JOIN selected_tasks AS x ON x.task_no = t.task_no
+	JOIN compare_figures AS a ON a.kind = t.a_kind AND NOT a.high JOIN compare_figures AS b ON b.kind = t.b_kind AND NOT b.high
+	JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.p = t.p
+	LEFT JOIN failed AS f ON f.group_no = t.b_no AND f.suite IS NOT DISTINCT FROM x.suite AND f.task_id IS NOT DISTINCT FROM x.task_id
 	WHERE t.a_rate <> t.b_rate
 )
 SELECT unnest(p.grp), p.pair_no, r.task_id, r.shape, r.a_n AS n_old, r.a_c AS c_old, r.b_n AS n_new, r.b_c AS c_new, r.a_rate AS rate_old, r.b_rate AS rate_new,
@@ -351,10 +354,10 @@ SELECT note FROM (
 ) ORDER BY part, place, note
 -- section: unmatched Tasks on one side only
 -- quiet: *
-SELECT unnest(p.grp), t.task_id, t.shape, CASE WHEN t.a_no IS NULL THEN p.b ELSE p.a END AS only_in, coalesce(t.a_n, t.b_n) AS n, coalesce(t.a_c, t.b_c) AS c
-FROM compare_ends AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no
+SELECT unnest(p.grp), x.task_id, t.shape, CASE WHEN t.a_no IS NULL THEN p.b ELSE p.a END AS only_in, coalesce(t.a_n, t.b_n) AS n, coalesce(t.a_c, t.b_c) AS c
+FROM compare_ends AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no JOIN selected_tasks AS x ON x.task_no = t.task_no
 WHERE t.taken = 0 AND NOT t.common
-ORDER BY p.pair_no, t.a_no IS NULL, t.suite, t.task_id
+ORDER BY p.pair_no, t.a_no IS NULL, x.suite, x.task_id
 -- section: settings What differs between the sides
 -- quiet: *
 WITH setting AS (

@@ -107,17 +107,18 @@ SELECT note FROM (
 WITH tested AS (
 	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM compare_ends WHERE taken = 0 AND common
 ),
+-- By Benjamini and Hochberg, as p_adjust does it: tasks of the same p have the same result.
 adjusted AS (
-	SELECT pair_no, unnest(list(task_no ORDER BY task_no)) AS task_no, unnest(p_adjust(list(p ORDER BY task_no), 'BH')) AS p_adjusted
-	FROM tested GROUP BY pair_no
+	SELECT pair_no, p, least(min(p * tasks / upto) OVER (PARTITION BY pair_no ORDER BY p DESC), 1) AS p_adjusted FROM (
+		SELECT pair_no, p, sum(count(*)) OVER (PARTITION BY pair_no ORDER BY p) AS upto, sum(count(*)) OVER (PARTITION BY pair_no) AS tasks FROM tested GROUP BY pair_no, p)
 ),
 failed AS (
 	SELECT group_no, suite, task_id, min(trace) AS trace FROM selected WHERE NOT passed GROUP BY group_no, suite, task_id
 ),
 ranked AS (
-	SELECT t.*, j.p_adjusted, f.trace, row_number() OVER (ORDER BY t.b_rate - t.a_rate, t.pair_no, t.suite, t.task_id) AS place
-	FROM tested AS t JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.task_no = t.task_no
-	LEFT JOIN failed AS f ON f.group_no = t.b_no AND f.suite IS NOT DISTINCT FROM t.suite AND f.task_id IS NOT DISTINCT FROM t.task_id
+	SELECT t.*, x.task_id, j.p_adjusted, f.trace, row_number() OVER (ORDER BY t.b_rate - t.a_rate, t.pair_no, x.suite, x.task_id) AS place
+	FROM tested AS t JOIN selected_tasks AS x ON x.task_no = t.task_no JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.p = t.p
+	LEFT JOIN failed AS f ON f.group_no = t.b_no AND f.suite IS NOT DISTINCT FROM x.suite AND f.task_id IS NOT DISTINCT FROM x.task_id
 	WHERE t.b_rate < t.a_rate
 )
 SELECT unnest(p.grp), r.task_id, r.shape, p.a AS effort_low, p.b AS effort_high, r.a_n AS n_low, r.a_c AS c_low, r.b_n AS n_high, r.b_c AS c_high,

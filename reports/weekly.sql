@@ -222,14 +222,19 @@ FROM weekly_pair_runs AS p JOIN selected_group_runs AS g ON g.run_no = p.run_no 
 WITH p AS (
 	SELECT *, fisher_exact_p(a_c, a_n, b_c, b_n) AS p FROM (SELECT DISTINCT a_c, a_n, b_c, b_n FROM compare_ends WHERE taken = 0 AND common)
 )
-SELECT t.pair_no, t.task_no, t.suite, t.task_id, t.shape, t.common, t.k, t.a_n, t.a_c, t.a_rate, t.b_n, t.b_c, t.b_rate, t.b_hat, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
+SELECT t.pair_no, t.task_no, t.shape, t.common, t.a_n, t.a_c, t.a_rate, t.b_n, t.b_c, t.b_rate, t.b_hat, CASE WHEN e.never THEN 'never passing' WHEN t.a_n IS NULL THEN NULL WHEN t.b_c = 0 AND t.a_c > 0 THEN 'newly failing'
 	WHEN t.b_c > 0 AND t.b_c < t.b_n AND t.a_c = t.a_n THEN 'newly flaky' WHEN t.b_c = t.b_n AND t.a_c < t.a_n THEN 'fixed' END AS change, p.p
 FROM compare_ends AS t LEFT JOIN weekly_tasks AS e ON e.group_no = t.pair_no AND e.task_no = t.task_no
 LEFT JOIN p ON p.a_c = t.a_c AND p.a_n = t.a_n AND p.b_c = t.b_c AND p.b_n = t.b_n -- NULL where a task is not common
 WHERE t.taken = 0 AND t.b_n IS NOT NULL
 -- table: weekly_shown
 -- The worst tasks, and the runs in which they failed.
-SELECT * FROM (SELECT t.*, row_number() OVER (ORDER BY t.b_rate, coalesce(t.b_hat, 0), t.b_n DESC, t.pair_no, t.suite, t.task_id) AS place FROM weekly_changes AS t WHERE t.b_c < t.b_n)
+-- As many of the lowest rates as are shown bound those of them.
+WITH failing AS (SELECT * FROM weekly_changes WHERE b_c < b_n),
+bound AS (SELECT CASE WHEN $top::BIGINT BETWEEN 1 AND 1000 THEN list_max(min(b_rate, greatest(least($top::BIGINT, 1000), 1))) END AS rate FROM failing)
+SELECT * FROM (
+	SELECT t.*, x.suite, x.task_id, row_number() OVER (ORDER BY t.b_rate, coalesce(t.b_hat, 0), t.b_n DESC, t.pair_no, x.suite, x.task_id) AS place
+	FROM failing AS t CROSS JOIN bound AS b JOIN selected_tasks AS x ON x.task_no = t.task_no WHERE b.rate IS NULL OR t.b_rate <= b.rate)
 WHERE $top::BIGINT = 0 OR place <= $top::BIGINT
 -- table: weekly_failing
 SELECT r.run_no, t.task_no FROM weekly_shown AS t JOIN weekly_pair_runs AS r ON r.pair_no = t.pair_no AND r.side = 'b'
@@ -324,7 +329,7 @@ WITH failed AS (
 	SELECT w.pair_no, f.task_no, min(f.trace) AS trace, min(f.error_type) AS error_type, min(f.error_message) AS error_message
 	FROM selected_failures AS f JOIN weekly_pair_runs AS w ON w.run_no = f.run_no GROUP BY w.pair_no, f.task_no
 )
-SELECT unnest(p.grp), r.task_id, r.shape, r.b_n AS n, r.b_c AS c, r.b_rate AS rate, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).lower AS lower, pass_hat_k_ci(r.b_c, r.b_n, r.k, $conf::DOUBLE).upper AS upper,
+SELECT unnest(p.grp), r.task_id, r.shape, r.b_n AS n, r.b_c AS c, r.b_rate AS rate, pass_hat_k_ci(r.b_c, r.b_n, list_max($k::INTEGER[]), $conf::DOUBLE).lower AS lower, pass_hat_k_ci(r.b_c, r.b_n, list_max($k::INTEGER[]), $conf::DOUBLE).upper AS upper,
 	r.b_hat AS pass_hat_k, r.a_rate AS rate_before, r.change, f.error_type, f.error_message, f.trace
 FROM weekly_shown AS r JOIN compare_pairs AS p ON p.pair_no = r.pair_no LEFT JOIN failed AS f ON f.pair_no = r.pair_no AND f.task_no = r.task_no
 ORDER BY r.place
@@ -345,11 +350,15 @@ SELECT note FROM (
 ) ORDER BY place, note
 -- section: changes What became of the tasks
 -- hide: pair_no label names
+WITH named AS (
+	SELECT t.pair_no, list(x.task_id ORDER BY t.b_rate - t.a_rate, x.suite, x.task_id)[1:3] AS names
+	FROM weekly_changes AS t JOIN selected_tasks AS x ON x.task_no = t.task_no WHERE t.change IN ('newly failing', 'newly flaky') GROUP BY t.pair_no
+)
 SELECT unnest(p.grp), p.pair_no, p.label, count(*) AS tasks, count(*) FILTER (t.change = 'newly failing') AS newly_failing, count(*) FILTER (t.change = 'newly flaky') AS newly_flaky,
 	count(*) FILTER (t.change = 'fixed') AS fixed, count(*) FILTER (t.change = 'never passing') AS never_passing, count(*) FILTER (t.a_n IS NULL) AS new_tasks,
 	any_value(c.planned) AS planned, any_value(c.graded) AS graded, any_value(c.ungraded) AS ungraded, CASE WHEN any_value(c.planned) IS NOT NULL THEN any_value(c.missing) END AS missing,
-	array_to_string(list(t.task_id ORDER BY t.b_rate - t.a_rate, t.suite, t.task_id) FILTER (t.change IN ('newly failing', 'newly flaky'))[1:3], ', ') AS names
-FROM compare_pairs AS p JOIN weekly_changes AS t ON t.pair_no = p.pair_no LEFT JOIN weekly_counts AS c ON c.pair_no = p.pair_no AND c.side = 'b'
+	coalesce(array_to_string(any_value(n.names), ', '), '') AS names
+FROM compare_pairs AS p JOIN weekly_changes AS t ON t.pair_no = p.pair_no LEFT JOIN named AS n ON n.pair_no = p.pair_no LEFT JOIN weekly_counts AS c ON c.pair_no = p.pair_no AND c.side = 'b'
 GROUP BY p.pair_no, p.grp, p.label
 ORDER BY p.pair_no
 -- notes:
@@ -481,15 +490,16 @@ ORDER BY p.pair_no, b.setting
 -- section: tasks Every task that changed
 -- quiet: *
 -- wide: shape
+-- By Benjamini and Hochberg, as p_adjust does it: tasks of the same p have the same result.
 WITH adjusted AS (
-	SELECT pair_no, unnest(list(task_no ORDER BY task_no)) AS task_no, unnest(p_adjust(list(p ORDER BY task_no), 'BH')) AS p_adjusted
-	FROM weekly_changes WHERE common GROUP BY pair_no
+	SELECT pair_no, p, least(min(p * tasks / upto) OVER (PARTITION BY pair_no ORDER BY p DESC), 1) AS p_adjusted FROM (
+		SELECT pair_no, p, sum(count(*)) OVER (PARTITION BY pair_no ORDER BY p) AS upto, sum(count(*)) OVER (PARTITION BY pair_no) AS tasks FROM weekly_changes WHERE common GROUP BY pair_no, p)
 )
-SELECT unnest(p.grp), t.task_id, t.shape, t.change, t.a_n AS n_before, t.a_c AS c_before, t.b_n AS n, t.b_c AS c, t.p, j.p_adjusted
-FROM weekly_changes AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no
-LEFT JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.task_no = t.task_no
+SELECT unnest(p.grp), x.task_id, t.shape, t.change, t.a_n AS n_before, t.a_c AS c_before, t.b_n AS n, t.b_c AS c, t.p, j.p_adjusted
+FROM weekly_changes AS t JOIN compare_pairs AS p ON p.pair_no = t.pair_no JOIN selected_tasks AS x ON x.task_no = t.task_no
+LEFT JOIN adjusted AS j ON j.pair_no = t.pair_no AND j.p = t.p
 WHERE t.change IS NOT NULL
-ORDER BY t.pair_no, list_position(['newly failing', 'newly flaky', 'never passing', 'fixed'], t.change), t.b_rate - t.a_rate, t.suite, t.task_id
+ORDER BY t.pair_no, list_position(['newly failing', 'newly flaky', 'never passing', 'fixed'], t.change), t.b_rate - t.a_rate, x.suite, x.task_id
 -- section: quality Data quality this week
 WITH sources AS (
 	SELECT DISTINCT r.group_no, b.batch FROM weekly_pair_runs AS r JOIN passhat_store.run_batches AS b ON b.suite IS NOT DISTINCT FROM r.suite AND b.run_id IS NOT DISTINCT FROM r.run_id WHERE r.side = 'b'

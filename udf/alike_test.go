@@ -14,6 +14,9 @@ func TestTasksAlike(t *testing.T) {
 	for _, f := range []struct{ name, written, counted string }{
 		{"fixed_suite_diff", "fixed_suite_diff(c_a, n_a, c_b, n_b, w, 2, 0.95)", "fixed_suite_diff(c_a, n_a, c_b, n_b, w, 2, 0.95, times)"},
 		{"stratified_p", "stratified_p(c_a, n_a, c_b, n_b, w, 1, 0, 1)", "stratified_p(c_a, n_a, c_b, n_b, w, 1, 0, 1, times)"},
+		{"mean_se", "mean_se(a, w, 0.9)", "mean_se(a, w, 0.9, times)"},
+		{"mean_se of equal weights", "mean_se(a, NULL, 0.9)", "mean_se(a, NULL, 0.9, times)"},
+		{"pass_ci", "pass_ci(a, w, NULL, 0.9)", "pass_ci(a, w, NULL, 0.9, times)"},
 		{"paired_diff", "paired_diff(a, b, w, NULL, 0.9)", "paired_diff(a, b, w, NULL, 0.9, times)"},
 		{"paired_diff of equal weights", "paired_diff(a, b, NULL, NULL, 0.9)", "paired_diff(a, b, NULL, NULL, 0.9, times)"},
 		{"paired_diff of clusters", "paired_diff(a, b, w, cl, 0.9)", "paired_diff(a, b, w, cl, 0.9, times)"},

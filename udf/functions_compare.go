@@ -88,12 +88,17 @@ var compareFunctions = []Function{
 		Shows:   "0.25",
 		call: func(a *call) (any, error) {
 			nums, w, keys := a.lists(a.counted(5, 0, 1), 2, 3)
-			nums, w, clusters := a.repeated(5, nums, w, a.groups(3, keys[0]))
-			conf := a.real(4)
+			clusters, conf := a.groups(3, keys[0]), a.real(4)
+			var counts []int64
+			if clusters == nil {
+				counts = a.multiplicities(5, nums)
+			} else { // written out, which the last digit of their sums shows
+				nums, w, clusters = a.repeated(5, nums, w, clusters)
+			}
 			if a.stopped() {
 				return nil, nil
 			}
-			d, err := stats.Paired(nums[0], nums[1], w, clusters, conf)
+			d, err := stats.PairedCounts(nums[0], nums[1], w, clusters, counts, conf)
 			return row{d.Diff, d.SE, d.DF, d.Lower, d.Upper, d.N, d.Improved, d.Worse, d.Tied, d.Flag}, err
 		},
 	},

@@ -60,6 +60,16 @@ type items struct {
 // own cluster. Counts say how many tasks alike an element stands for, nil that
 // it is one.
 func newItems(values, weights []float64, clusters []int, counts []int64) (*items, error) {
+	return makeItems(values, weights, clusters, counts, false)
+}
+
+// newAlike is newItems for what takes items that stand for several tasks: equal
+// ones of no cluster become one, so that few are left to sort and add up.
+func newAlike(values, weights []float64, clusters []int, counts []int64) (*items, error) {
+	return makeItems(values, weights, clusters, counts, clusters == nil)
+}
+
+func makeItems(values, weights []float64, clusters []int, counts []int64, merge bool) (*items, error) {
 	if err := checkValues(values); err != nil {
 		return nil, err
 	}
@@ -73,13 +83,29 @@ func newItems(values, weights []float64, clusters []int, counts []int64) (*items
 	if err := checkMultiplicities(counts, len(values)); err != nil {
 		return nil, err
 	}
-	s := &items{
-		alone: clusters == nil,
-		v:     make([]float64, 0, len(values)),
-		w:     make([]float64, 0, len(values)),
-		m:     make([]float64, 0, len(values)),
-		g:     make([]int, 0, len(values)),
+	s := &items{alone: clusters == nil}
+	if merge {
+		s.addAlike(values, weights, counts)
+	} else {
+		s.add(values, weights, clusters, counts)
 	}
+	s.groups = s.units
+	if clusters == nil {
+		s.groups = int(s.tasks)
+	}
+	s.sort(clusters != nil)
+	for i, v := range s.v {
+		s.total += s.m[i] * s.w[i]
+		s.mean += s.m[i] * s.w[i] * v
+	}
+	s.mean /= s.total
+	return s, nil
+}
+
+// add takes the elements one by one.
+func (s *items) add(values, weights []float64, clusters []int, counts []int64) {
+	s.v, s.w, s.m = make([]float64, 0, len(values)), make([]float64, 0, len(values)), make([]float64, 0, len(values))
+	s.g = make([]int, 0, len(values))
 	ids := map[int]int{}
 	for i, v := range values {
 		w, m := weightAt(weights, i), timesAt(counts, i)
@@ -94,22 +120,36 @@ func newItems(values, weights []float64, clusters []int, counts []int64) (*items
 				ids[clusters[i]] = id
 			}
 		}
-		s.v, s.w, s.m, s.g = append(s.v, v), append(s.w, w), append(s.m, m), append(s.g, id)
-		s.units = max(s.units, id+1)
+		s.append(v, w, m, id)
+	}
+}
+
+// addAlike takes equal elements as one; each is of a cluster of its own.
+func (s *items) addAlike(values, weights []float64, counts []int64) {
+	type content struct{ v, w float64 } // both finite, so that equal ones are found
+	known := map[content]int{}
+	for i, v := range values {
+		w, m := weightAt(weights, i), timesAt(counts, i)
+		if w == 0 || m == 0 {
+			continue
+		}
+		id, seen := known[content{v, w}]
+		if !seen {
+			id = len(s.v)
+			known[content{v, w}] = id
+			s.append(v, w, m, id)
+			continue
+		}
+		s.m[id] += m
 		s.tasks += m
-		s.scale = max(s.scale, math.Abs(v))
 	}
-	s.groups = s.units
-	if clusters == nil {
-		s.groups = int(s.tasks)
-	}
-	s.sort(clusters != nil)
-	for i, v := range s.v {
-		s.total += s.m[i] * s.w[i]
-		s.mean += s.m[i] * s.w[i] * v
-	}
-	s.mean /= s.total
-	return s, nil
+}
+
+func (s *items) append(v, w, m float64, id int) {
+	s.v, s.w, s.m, s.g = append(s.v, v), append(s.w, w), append(s.m, m), append(s.g, id)
+	s.units = max(s.units, id+1)
+	s.tasks += m
+	s.scale = max(s.scale, math.Abs(v))
 }
 
 // sort puts the items into an order that depends on their contents only, so that
@@ -219,7 +259,7 @@ func MeanSECounts(values, weights []float64, counts []int64, conf float64) (Mean
 	if err := checkConf(conf); err != nil {
 		return Mean{}, err
 	}
-	s, err := newItems(values, weights, nil, counts)
+	s, err := newAlike(values, weights, nil, counts)
 	if err != nil {
 		return Mean{}, err
 	}

@@ -34,6 +34,12 @@ type PairedDiff struct {
 // is no standard error. Errors: unequal lengths, values that are not
 // finite, bad weights.
 func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, error) {
+	return PairedCounts(a, b, weights, clusters, nil, conf)
+}
+
+// PairedCounts is Paired where element i stands for counts[i] tasks alike, of one
+// cluster where there are clusters; nil counts are 1.
+func PairedCounts(a, b, weights []float64, clusters []int, counts []int64, conf float64) (PairedDiff, error) {
 	if err := checkConf(conf); err != nil {
 		return PairedDiff{}, err
 	}
@@ -51,26 +57,26 @@ func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, 
 			d[i] = a[i] - b[i]
 		}
 	}
-	s, err := newItems(d, weights, clusters, nil)
+	s, err := newAlike(d, weights, clusters, counts)
 	if err != nil {
 		return PairedDiff{}, err
 	}
 	var r PairedDiff
-	for _, v := range s.v {
-		switch {
+	for i, v := range s.v {
+		switch m := int(s.m[i]); {
 		case v > 0:
-			r.Improved++
+			r.Improved += m
 		case v < 0:
-			r.Worse++
+			r.Worse += m
 		default:
-			r.Tied++
+			r.Tied += m
 		}
 	}
 	var m Mean
 	switch {
-	case len(s.v) == 0:
+	case s.tasks == 0:
 		m = s.finish(math.NaN(), math.NaN(), conf, FlagNone)
-	case len(s.v) == 1:
+	case s.tasks == 1:
 		m = s.finish(math.NaN(), math.NaN(), conf, FlagSingle)
 	case clusters != nil && s.groups < 3:
 		m = s.finish(math.NaN(), math.NaN(), conf, FlagFewClusters)
@@ -82,7 +88,7 @@ func Paired(a, b, weights []float64, clusters []int, conf float64) (PairedDiff, 
 	switch {
 	case r.Improved+r.Worse < enoughDiscordant && r.N > 0:
 		r.Flag = addFlag(r.Flag, "too few discordant tasks")
-	case m.SE > 0 && fewTerms(s.scores(), nil):
+	case m.SE > 0 && fewTerms(s.scores(), s.occurrences()):
 		r.Flag = addFlag(r.Flag, FlagFewTasks)
 	}
 	return r, nil
@@ -142,6 +148,9 @@ func newRows(tasks int) *pairs {
 // sort puts the tasks into an order that depends on their contents only, so
 // that neither sums nor draws tell in which order the rows came.
 func (p *pairs) sort() {
+	if p.sortCounts() {
+		return
+	}
 	type row struct {
 		counts uint64 // all four, where each has 16 bits
 		w      float64
@@ -169,6 +178,24 @@ func (p *pairs) sort() {
 		sorted.w = append(sorted.w, r.w)
 	}
 	*p = *sorted
+}
+
+// sortCounts sorts tasks of one weight whose counts have 16 bits each, as most have:
+// four of them are one number, which says all of a task.
+func (p *pairs) sortCounts() bool {
+	rows := make([]uint64, len(p.w))
+	for i, w := range p.w {
+		if p.nA[i] >= 1<<16 || p.nB[i] >= 1<<16 || w != p.w[0] {
+			return false
+		}
+		rows[i] = uint64(p.nA[i])<<48 | uint64(p.nB[i])<<32 | uint64(p.cA[i])<<16 | uint64(p.cB[i])
+	}
+	slices.Sort(rows)
+	for i, r := range rows {
+		p.nA[i], p.nB[i] = int64(r>>48), int64(r>>32&0xffff)
+		p.cA[i], p.cB[i] = int64(r>>16&0xffff), int64(r&0xffff)
+	}
+	return true
 }
 
 // A FixedDiff is the difference A - B of the mean pass^k of these very tasks.

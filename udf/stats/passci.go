@@ -58,7 +58,7 @@ func PassCICounts(values, weights []float64, clusters []int, counts []int64, con
 	if err := checkConf(conf); err != nil {
 		return PassInterval{}, err
 	}
-	s, err := newItems(values, weights, clusters, counts)
+	s, err := newAlike(values, weights, clusters, counts)
 	if err != nil {
 		return PassInterval{}, err
 	}
@@ -78,10 +78,7 @@ func PassCICounts(values, weights []float64, clusters []int, counts []int64, con
 		return r, nil
 	}
 	variance, df := s.sandwich("CR2")
-	s.e = s.scores()
-	if s.alone {
-		s.em = s.m
-	}
+	s.e, s.em = s.scores(), s.occurrences()
 	s.wilsonT(&r, variance, df, conf)
 	return r, nil
 }
@@ -141,6 +138,14 @@ func (s *items) scores() []float64 {
 		sums[g] += x
 	}
 	return sums
+}
+
+// occurrences say how many clusters alike each score is of, nil that it is one.
+func (s *items) occurrences() []float64 {
+	if s.alone {
+		return s.m
+	}
+	return nil
 }
 
 // fewTerms says that a sum of squares rests on so few large terms that the
