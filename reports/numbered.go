@@ -137,6 +137,22 @@ func (sel *selection) makeRunSettings(ctx context.Context, d *db) error {
 
 // countNumbered reads the figures that stand over every result.
 func (sel *selection) countNumbered(ctx context.Context, d *db) error {
+	if err := sel.countTasks(ctx, d); err != nil {
+		return err
+	}
+	var err error
+	sel.ungradedGroups, err = d.column(ctx, `SELECT g.label FROM selected_group_runs AS t JOIN selected_groups AS g ON g.group_no = t.group_no
+GROUP BY g.group_no, g.label HAVING sum(t.graded) = 0 AND sum(t.ungraded) > 0 ORDER BY g.group_no LIMIT 5`)
+	return err
+}
+
+// countTasks counts tasks and their trials, in the session where that has them.
+func (sel *selection) countTasks(ctx context.Context, d *db) error {
+	if f, known := d.s.Figures(); sel.decoded && known {
+		sel.tasks, sel.trials, sel.ungraded, sel.ungradedTasks, sel.cached, sel.missing = f.Tasks, f.Trials, f.Ungraded, f.UngradedTasks, f.Cached, f.Missing
+		sel.minN, sel.maxN, sel.notEveryRun, sel.suites, sel.emptyTsk, sel.notCommon = f.MinN, f.MaxN, f.NotEveryRun, f.Suites, f.EmptyTasks, f.NotCommon
+		return nil
+	}
 	row, err := d.row(ctx, `WITH task AS (
 	SELECT task_no, sum(trials) AS trials, sum(ungraded) AS ungraded, min(least) AS n_min, max(most) AS n_max, bool_and(in_every_run) AS in_every_run, count(*) AS groups
 	FROM selected_group_tasks GROUP BY task_no)
@@ -153,7 +169,5 @@ JOIN (SELECT suite, count(DISTINCT group_no) AS groups FROM selected_group_runs 
 	} {
 		*p = row.int(i)
 	}
-	sel.ungradedGroups, err = d.column(ctx, `SELECT g.label FROM selected_group_runs AS t JOIN selected_groups AS g ON g.group_no = t.group_no
-GROUP BY g.group_no, g.label HAVING sum(t.graded) = 0 AND sum(t.ungraded) > 0 ORDER BY g.group_no LIMIT 5`)
-	return err
+	return nil
 }

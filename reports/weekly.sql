@@ -516,6 +516,15 @@ ORDER BY p.pair_no
 SELECT 'rejects are rows that could not be read in the sources of this week: passhat rejects' AS note FROM quality WHERE rejects > 0 HAVING count(*) > 0
 ORDER BY note
 -- warnings:
+-- Every task of the two weeks: those that are compared or on one side, and those that no week has in all its runs.
+WITH partly AS (
+	SELECT DISTINCT p.pair_no, x.task_no FROM weekly_partly AS x JOIN compare_pairs AS p ON p.pair_no = x.group_no AND x.monday IN (p.monday, p.then_monday)
+	ANTI JOIN (SELECT pair_no, task_no FROM compare_ends WHERE taken = 0) AS e ON e.pair_no = p.pair_no AND e.task_no = x.task_no
+),
+every AS (
+	SELECT p.pair_no, coalesce(l.tasks + l.unmatched, 0) + coalesce(x.tasks, 0) AS tasks_b
+	FROM compare_pairs AS p LEFT JOIN compare_lists AS l ON l.pair_no = p.pair_no AND l.taken = 0 LEFT JOIN (SELECT pair_no, count(*) AS tasks FROM partly GROUP BY pair_no) AS x ON x.pair_no = p.pair_no
+)
 SELECT CASE WHEN any_value(label) = '' THEN '' ELSE string_agg(label, '; ' ORDER BY pair_no) || ': ' END || text FROM (
 	SELECT p.pair_no, p.label, 1 AS part, 'trials of this week counted together differ in ' || s.setting || ': ' || coalesce(s.value, '') AS text FROM weekly_settings AS s JOIN compare_pairs AS p ON p.pair_no = s.pair_no
 	WHERE s.side = 'b' AND s.several > 1 AND s.setting NOT IN ('git_commit', 'git_branch')
@@ -523,7 +532,7 @@ SELECT CASE WHEN any_value(label) = '' THEN '' ELSE string_agg(label, '; ' ORDER
 	SELECT pair_no, label, 2, replace(flag, 'few informative tasks', 'few informative tasks: fewer than 5 tell the weeks apart, so the interval is rough') FROM "week" WHERE flag <> ''
 	UNION ALL
 	SELECT w.pair_no, w.label, 3, (c.tasks_b - w.common_tasks) || ' of ' || c.tasks_b || ' tasks are not in every run of both weeks and left out of the comparison' FROM "week" AS w
-	JOIN (SELECT p.pair_no, count(DISTINCT t.task_no) AS tasks_b FROM selected_set_tasks AS t JOIN compare_pairs AS p ON t.set_no IN (p.a_no, p.b_no) GROUP BY p.pair_no) AS c ON c.pair_no = w.pair_no
+	JOIN every AS c ON c.pair_no = w.pair_no
 	WHERE w.common_tasks < c.tasks_b AND w.before <> 'none'
 	UNION ALL
 	SELECT g.group_no, g.label, 4, 'run ' || coalesce(r.run_id, '') || ' has ' || r.tasks || ' of the ' || r.week_tasks || ' tasks of its week only and is left out' FROM weekly_runs AS r JOIN selected_groups AS g ON g.group_no = r.group_no JOIN compare_pairs AS p ON p.pair_no = r.group_no

@@ -32,6 +32,8 @@ type numberSpan struct {
 	from, to       int
 	first, last    int64 // run_at
 	runNo, groupNo int32
+
+	cached, missing int64
 }
 
 const (
@@ -184,6 +186,7 @@ func (s *Session) writeNumbers(ctx context.Context, n *numbers) error {
 				graded += times
 			}
 		}
+		n.spans[i].cached, n.spans[i].missing = cached, missing
 		row := []driver.Value{int32(i), n.in[inSuite].output(n.runs[i].keys[inSuite], "VARCHAR"), n.in[inRun].output(n.runs[i].keys[inRun], "VARCHAR")}
 		for j, name := range n.spec.Settings {
 			row = append(row, n.in[inSettings+j].output(n.runs[i].keys[inSettings+j], types[name]))
