@@ -85,17 +85,24 @@ type groupReader struct {
 	rg    *file.RowGroupReader
 	place map[string]int
 	rows  int
-	buf   *decodeBuf
+	buf   *decodeBuf // until the row group is decoded
+	kept  *decodeBuf // until it was used
 	err   error
 }
 
-// decodeBuf is memory for numbers and codes that are needed until the row group is decoded.
+// decodeBuf is memory that is used again for other row groups. Fresh memory costs more than
+// what is done with it: the system clears every page that is touched for the first time.
 type decodeBuf struct {
-	nums  lender[uint64]
-	codes lender[int32]
+	nums   lender[uint64]
+	codes  lender[int32]
+	counts lender[int64]
+	levels []int16
+	sparse [2][]int32 // of pages in which rows have no value
+	values any        // of the type that was read last
+	of     map[string]int32
 }
 
-func (b *decodeBuf) reset() { b.nums.lent, b.codes.lent = 0, 0 }
+func (b *decodeBuf) reset() { b.nums.lent, b.codes.lent, b.counts.lent = 0, 0, 0 }
 
 // lender gives out the same slices again and again.
 type lender[T any] struct {
@@ -258,6 +265,8 @@ func (r *groupReader) codedColumn(at int, spans bool) (*column, error) {
 	if !spans {
 		from.codes = r.buf.codes.take(r.rows)
 	}
+	from.levels, from.dense = r.buf.sparse[0], r.buf.sparse[1]
+	defer func() { r.buf.sparse = [2][]int32{from.levels, from.dense} }()
 	for from.rows < r.rows && pages.Next() {
 		switch page := pages.Page().(type) {
 		case *file.DictionaryPage:

@@ -21,7 +21,11 @@ func (r *groupReader) textColumn(at int) (*column, error) {
 		return nil, nil // numbers
 	}
 	optional := r.optional(at)
-	t := &textReader{codes: r.buf.codes.take(r.rows), of: map[string]int32{}, last: noValue}
+	if r.buf.of == nil {
+		r.buf.of = map[string]int32{}
+	}
+	clear(r.buf.of)
+	t := &textReader{codes: r.buf.codes.take(r.rows), of: r.buf.of, last: noValue}
 	for len(t.codes) < r.rows && pages.Next() {
 		page, ok := pages.Page().(*file.DataPageV1)
 		if !ok || pq.Encoding(page.Encoding()) != pq.Encodings.Plain {
@@ -55,6 +59,7 @@ type textReader struct {
 	after []int32 // by code, the one that followed it last
 	last  int32
 	of    map[string]int32
+	block []byte // from which texts are cut
 }
 
 // page reads so many texts; false: there are not so many.
@@ -92,8 +97,12 @@ func (t *textReader) code(text []byte) int32 {
 		}
 	}
 	code := int32(len(t.texts))
-	own := make([]byte, len(text)) // the page is the reader's; not nil, which is NULL
-	copy(own, text)
+	if len(t.block)+len(text) > cap(t.block) || t.block == nil {
+		t.block = make([]byte, 0, max(len(text), 1<<14))
+	}
+	at := len(t.block)
+	t.block = append(t.block, text...)           // the page is the reader's
+	own := t.block[at:len(t.block):len(t.block)] // not nil, which is NULL
 	t.texts, t.after = append(t.texts, own), append(t.after, noValue)
 	if t.of != nil {
 		t.of[string(own)] = code

@@ -17,8 +17,8 @@ func trialGroup(r *groupReader, spec CountSpec) (*countGroup, error) {
 	if r.err != nil || !slices.Contains(truth, yes) {
 		return &countGroup{}, r.err
 	}
-	g := countGroups.Get().(*countGroup)
-	*g = countGroup{rows: r.rows, keys: r.keys(spec.Settings), folds: g.folds[:0], nano: g.nano, cost: g.cost, cut: g.cut}
+	g := r.group()
+	g.keys = r.keys(spec.Settings)
 	verdict, cached, cost, began := r.column("passed", false), r.column("cached", false), r.column("cost_usd", false), r.column("run_at", true)
 	if r.err == nil && !r.micros("run_at") {
 		r.err = errUncounted

@@ -37,7 +37,8 @@ func eachGroup(ctx context.Context, files []store.File, workers int, decode func
 	}()
 	for range workers {
 		go func() {
-			buf := &decodeBuf{}
+			buf := decodeBufs.Get().(*decodeBuf)
+			defer decodeBufs.Put(buf)
 			for j := range todo {
 				buf.reset()
 				j.decode(buf, decode)
@@ -85,7 +86,7 @@ func offerGroups(ctx context.Context, path string, todo, ordered chan<- *groupJo
 			err = fmt.Errorf("read %s: the file is damaged: %v", path, r)
 		}
 	}()
-	if in, err = file.OpenParquetFile(path, false); err != nil {
+	if in, err = openParquet(path); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	n := in.NumRowGroups()

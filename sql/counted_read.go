@@ -35,6 +35,8 @@ type countGroup struct {
 
 	parts  []trialPart // of trials of a set of runs
 	failed []failedTrial
+
+	kept decodeBuf
 }
 
 // costIs is what is known of a row's money.
@@ -59,8 +61,8 @@ func (s *Session) tallyStored(ctx context.Context, t *tally) error {
 	batches := newInterner()
 	gone := s.goneRows(batches)
 	return eachGroup(ctx, s.rollFiles(t.spec.Runs), s.decoders(), func(r *groupReader) (*countGroup, error) {
-		g := countGroups.Get().(*countGroup)
-		*g = countGroup{rows: r.rows, keys: r.keys(t.spec.Settings), nano: g.nano, cost: g.cost}
+		g := r.group()
+		g.keys = r.keys(t.spec.Settings)
 		if t.spec.Where != nil {
 			g.truth = t.spec.Where.truths(r)
 		}
@@ -271,13 +273,18 @@ func (c *taskCodes) number(t *tally, suite int32, row int) int32 {
 // keys are the columns that tell rows apart, in the order of tally.in, and the batch.
 func (r *groupReader) keys(settings []string) []*column {
 	var out []*column
-	buf := r.buf
-	defer func() { r.buf = buf }()
-	r.buf = &decodeBuf{} // they outlive the decoding
 	for _, name := range append(append([]string{"suite", "run_id", "task_id"}, settings...), "batch") {
-		out = append(out, r.column(name, name != "task_id"))
+		out = append(out, r.lasting(name, name != "task_id"))
 	}
 	return out
+}
+
+// lasting is a column that outlives the decoding.
+func (r *groupReader) lasting(name string, spans bool) *column {
+	buf := r.buf
+	defer func() { r.buf = buf }()
+	r.buf = r.kept
+	return r.column(name, spans)
 }
 
 // ints are the values of a column of counts, which has no NULL.
@@ -289,7 +296,7 @@ func (r *groupReader) ints(name string) []int64 {
 	if code, ok := col.alike(); ok && code != noValue {
 		return []int64{int64(col.nums[code])}
 	}
-	out := make([]int64, r.rows)
+	out := r.kept.counts.take(r.rows)[:r.rows]
 	for row := range out {
 		v, ok := col.number(row)
 		if !ok {
@@ -341,8 +348,20 @@ func amount(bits uint64) (int64, costIs) {
 	return 0, odd
 }
 
-// countGroups are row groups whose memory can be used again.
-var countGroups = sync.Pool{New: func() any { return &countGroup{} }}
+// countGroups are row groups whose memory can be used again, decodeBufs what their decoding took.
+var (
+	countGroups = sync.Pool{New: func() any { return &countGroup{} }}
+	decodeBufs  = sync.Pool{New: func() any { return &decodeBuf{} }}
+)
+
+// group is what the row group is decoded into.
+func (r *groupReader) group() *countGroup {
+	g := countGroups.Get().(*countGroup)
+	*g = countGroup{rows: r.rows, folds: g.folds[:0], nano: g.nano, cost: g.cost, cut: g.cut, kept: g.kept}
+	g.kept.reset()
+	r.kept = &g.kept
+	return g
+}
 
 func resized[T any](s []T, n int) []T {
 	if cap(s) < n {

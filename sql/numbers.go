@@ -91,8 +91,8 @@ func (s *Session) readNumbers(ctx context.Context, n *numbers) error {
 	t, batches := n.tally, newInterner()
 	gone := s.goneRows(batches)
 	return eachGroup(ctx, s.rollFiles(t.spec.Runs), s.decoders(), func(r *groupReader) (*countGroup, error) {
-		g := countGroups.Get().(*countGroup)
-		*g = countGroup{rows: r.rows, keys: r.keys(t.spec.Settings), nano: g.nano, cost: g.cost}
+		g := r.group()
+		g.keys = r.keys(t.spec.Settings)
 		g.n, g.c, g.ungraded, g.cached = r.ints("n"), r.ints("c"), r.ints("ungraded"), r.ints("cached")
 		g.runAt = r.times("run_at")
 		return g, r.err
@@ -120,6 +120,7 @@ func (n *numbers) add(g *countGroup, keys []int32, tasks *taskCodes, from, to in
 		at0 := at(g.runAt, from)
 		n.spans = append(n.spans, numberSpan{from: len(n.task), first: at0, last: at0})
 	}
+	n.task, n.code = room(n.task, to-from), room(n.code, to-from)
 	span := &n.spans[len(n.spans)-1]
 	for row := from; row < to; row++ {
 		task := tasks.number(t, keys[inSuite], row)
@@ -137,6 +138,15 @@ func (n *numbers) add(g *countGroup, keys []int32, tasks *taskCodes, from, to in
 	}
 	span.to = len(n.task)
 	return nil
+}
+
+// room is s with room for n more, doubled where there was none: growing bit by bit would
+// touch several times as much memory.
+func room[T any](s []T, n int) []T {
+	if len(s)+n <= cap(s) {
+		return s
+	}
+	return slices.Grow(s, max(n, len(s)))
 }
 
 // codesOf counts how often each of the counts occurs in a run.

@@ -136,8 +136,7 @@ func (n *numbers) wantedTasks(tasks []TaskOfRun) (map[store.RunKey]map[string]Ta
 
 // failedGroup finds the trials of a row group, and of those of a task in a run and batch what is least.
 func failedGroup(r *groupReader, wanted map[store.RunKey]map[string]TaskOfRun, graded bool) (*countGroup, error) {
-	g := countGroups.Get().(*countGroup)
-	*g = countGroup{rows: r.rows, nano: g.nano, cost: g.cost}
+	g := r.group()
 	f := &failedRows{wanted: wanted, suites: r.column("suite", false), runs: r.column("run_id", false), tasks: r.column("task_id", false)}
 	cached, passed := r.column("cached", false), r.column("passed", false)
 	if r.err != nil {

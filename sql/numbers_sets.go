@@ -108,15 +108,12 @@ func (s *Session) readSets(ctx context.Context, n *numbers, runs []InSet) (map[i
 	batches := newInterner()
 	gone := s.goneRows(batches)
 	err := eachGroup(ctx, s.rollFiles(wanted), s.decoders(), func(r *groupReader) (*countGroup, error) {
-		g := countGroups.Get().(*countGroup)
-		*g = countGroup{rows: r.rows, keys: r.keys(n.spec.Settings), nano: g.nano, cost: g.cost}
+		g := r.group()
+		g.keys = r.keys(n.spec.Settings)
 		g.n, g.c, g.ungraded, g.cached = r.ints("n"), r.ints("c"), r.ints("ungraded"), r.ints("cached")
 		g.errors, g.costN = r.ints("errors"), r.ints("n_cost_usd")
 		r.nanos("sum_cost_usd", g)
-		buf := r.buf
-		r.buf = &decodeBuf{} // it outlives the decoding
-		g.shape = r.column("shape", false)
-		r.buf = buf
+		g.shape = r.lasting("shape", false)
 		return g, r.err
 	}, func(g *countGroup) error {
 		shapes := &shapeCodes{col: g.shape, in: n.shapes()}

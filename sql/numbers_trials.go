@@ -14,6 +14,7 @@ import (
 type setTrials struct {
 	no, rows, configs int64
 	durations         []float64
+	parts             [][]float64 // durations of row groups
 	sums              [len(trialCounts)]wholeMean
 }
 
@@ -150,7 +151,7 @@ type trialPart struct {
 
 // merge adds trials of a further part; false: the sums are not exact.
 func (s *setTrials) merge(part *setTrials) bool {
-	s.rows, s.configs, s.durations = s.rows+part.rows, s.configs+part.configs, append(s.durations, part.durations...)
+	s.rows, s.configs, s.parts = s.rows+part.rows, s.configs+part.configs, append(s.parts, part.durations)
 	for i, m := range part.sums {
 		s.sums[i].n += m.n
 		if s.sums[i].sum += m.sum; s.sums[i].sum > mostWhole || s.sums[i].sum < -mostWhole {
@@ -165,8 +166,7 @@ const mostWhole = 1 << 53
 
 // setTrialGroup sums up the wanted runs of a row group.
 func setTrialGroup(r *groupReader, wanted map[store.RunKey]bool, graded bool) (*countGroup, error) {
-	g := countGroups.Get().(*countGroup)
-	*g = countGroup{rows: r.rows, nano: g.nano, cost: g.cost}
+	g := r.group()
 	suites, runs, batches := r.column("suite", false), r.column("run_id", false), r.column("batch", false)
 	if r.err != nil {
 		return g, r.err
@@ -290,6 +290,7 @@ func (m *wholeMean) add(c *column, from, to int) bool {
 // row is the set's row of set_trials.
 func (s *setTrials) row() []driver.Value {
 	out := []driver.Value{int32(s.no), s.rows, s.configs}
+	s.durations = slices.Concat(append(s.parts, s.durations)...)
 	sorted := 0 // so many of the durations are the smallest ones
 	for _, q := range []float64{0.5, 0.95, 0.99} {
 		if len(s.durations) == 0 {

@@ -14,8 +14,17 @@ var sideCounts = []Param{
 // sides reads sideCounts, and how many tasks alike their elements stand for, the argument counts.
 func (a *call) sides(counts int) (cA, nA, cB, nB []int64, w []float64) {
 	nums, w, _ := a.lists(a.counted(counts, 0, 1, 2, 3), 4)
-	nums, w, _ = a.repeated(counts, nums, w, nil)
-	return a.wholes(0, nums[0]), a.wholes(1, nums[1]), a.wholes(2, nums[2]), a.wholes(3, nums[3]), w
+	times, all := a.alike(counts, nums)
+	var out [4][]int64
+	for i := range out {
+		if out[i] = a.wholes(i, nums[i]); times != nil && !a.stopped() {
+			out[i] = repeat(out[i], times, all)
+		}
+	}
+	if times != nil && w != nil {
+		w = repeat(w, times, all)
+	}
+	return out[0], out[1], out[2], out[3], w
 }
 
 // compareFunctions compare two sides, A with B.
