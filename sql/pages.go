@@ -20,7 +20,7 @@ var pages = &pageMemory{fresh: memory.NewGoAllocator()}
 
 const (
 	// mostPages is how many pieces are kept for later.
-	mostPages = 32
+	mostPages = 16
 	// mostPage is the largest piece that is kept, in bytes; the store's pages have at most 1 MiB.
 	mostPage = 4 << 20
 )
