@@ -194,8 +194,13 @@ func (b *Batch) complete(r *Record, d *decision, roll *rollingUp) ([]staged, err
 	for id := range d.findings.runs {
 		twice[b.runList[id]] = true
 	}
+	shared := map[RunKey]bool{}
+	for id := range d.findings.shared {
+		shared[b.runList[id]] = true
+	}
 	for i := range r.Runs {
-		r.Runs[i].Duplicate = twice[r.Runs[i].RunKey]
+		run := &r.Runs[i]
+		run.Duplicate, run.Apart = twice[run.RunKey], !shared[run.RunKey]
 	}
 	if d.note != "" {
 		r.Warnings = append(slices.Clip(r.Warnings), d.note)

@@ -20,6 +20,7 @@ type findings struct {
 	duplicates int64
 	regraded   int64
 	runs       map[uint32]bool // runs that hold a trial twice within this batch
+	shared     map[uint32]bool // runs that hold a trial that an older batch has too
 }
 
 // olderFile is a live file that holds rows of a run that the batch has too.
@@ -148,6 +149,12 @@ func (f *findings) tally(t *groupTable) []identity {
 			f.runs[s.run] = true
 		}
 		graded := s.older[0] | s.older[1]
+		if all&(graded|s.older[2]) != 0 {
+			if f.shared == nil {
+				f.shared = map[uint32]bool{}
+			}
+			f.shared[s.run] = true
+		}
 		regraded := (s.mine[0] | s.mine[1]) & s.older[2] &^ graded
 		f.regraded += int64(bits.OnesCount64(regraded))
 		counted := all&^(graded|s.older[2]) | regraded

@@ -110,6 +110,9 @@ type Run struct {
 	RunAtMin  time.Time `json:"run_at_min"`
 	RunAtMax  time.Time `json:"run_at_max"`
 	Duplicate bool      `json:"duplicate,omitempty"` // this batch alone holds a trial twice
+	// Apart: no other batch that lived when this one was committed holds a trial of the
+	// run that is here too. False in records of versions that did not say.
+	Apart bool `json:"apart,omitempty"`
 }
 
 // Mask takes the rows of one run out of one batch.

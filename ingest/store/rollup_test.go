@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +156,36 @@ func TestRollupOfDuplicates(t *testing.T) {
 	got := strs(t, duck(t), "SELECT run_id || ' ' || n FROM read_parquet("+fileList(sn.TaskRuns())+") ORDER BY ALL")
 	if diff := cmp.Diff([]string{"both 1", "both 2", "once 1"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestApartBatches: a run that was appended to overlaps only where some trial of it is in
+// two batches, also where that one was without a verdict before.
+func TestApartBatches(t *testing.T) {
+	for name, c := range map[string]struct {
+		sources [][]string
+		overlap bool
+	}{
+		"other trials":           {[][]string{{"r a 0 p", "r a 1 u"}, {"r a 2 p", "r b 0 f"}, {"r a 3 u"}}, false},
+		"the same trial":         {[][]string{{"r a 0 p", "r a 1 u"}, {"r a 2 p", "r a 0 p"}}, true},
+		"graded later":           {[][]string{{"r a 0 p", "r a 1 u"}, {"r a 1 p"}}, true},
+		"ungraded later":         {[][]string{{"r a 0 p", "r a 1 f"}, {"r a 1 u"}}, true},
+		"ungraded both times":    {[][]string{{"r a 1 u"}, {"r a 1 u", "r c 0 p"}}, true},
+		"the third of the first": {[][]string{{"r a 0 p"}, {"r a 1 p"}, {"r a 2 p", "r a 0 p"}}, true},
+		"another run's":          {[][]string{{"r a 0 p", "q a 0 p"}, {"r a 1 p", "q a 0 p"}}, false},
+	} {
+		s := open(t)
+		for i, rows := range c.sources {
+			text{path: fmt.Sprint("/", i), content: lines(rows...)}.ingest(t, s)
+		}
+		sn, err := s.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(sn.Overlaps(), store.RunKey{Suite: "s", RunID: "r"}); got != c.overlap {
+			t.Errorf("%s: overlaps %v, want %v", name, got, c.overlap)
+		}
+		sn.Close()
 	}
 }
 

@@ -35,8 +35,10 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // overlaps finds the runs that can hold a trial more than once: those of
-// several batches, or of one that does by itself. Made-up run names identify
-// nothing, so they never overlap.
+// several batches of which a later one shares a trial with an earlier one, or does
+// not say, and those of one that does by itself. Batches that live now all lived
+// when the last of them was committed, so that it saw the others. Made-up run names
+// identify nothing, so they never overlap.
 func (st *state) overlaps() map[RunKey]bool {
 	out, seen := map[RunKey]bool{}, map[RunKey]bool{}
 	for _, r := range st.live(KindTrials) {
@@ -44,7 +46,7 @@ func (st *state) overlaps() map[RunKey]bool {
 			if run.Made || st.masks[r.Batch][run.RunKey] {
 				continue
 			}
-			if seen[run.RunKey] || run.Duplicate {
+			if seen[run.RunKey] && !run.Apart || run.Duplicate {
 				out[run.RunKey] = true
 			}
 			seen[run.RunKey] = true
