@@ -172,6 +172,9 @@ func (s *Session) tallyLive(ctx context.Context, t *tally) error {
 	if w := t.spec.Where; w != nil {
 		from = "(SELECT * FROM " + schema + ".rolled AS trials WHERE (\n" + w.Text + "\n)) AS t"
 	}
+	if err := s.Wake(ctx, map[string]bool{"rolled": true}); err != nil {
+		return err
+	}
 	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM "+from+" WHERE "+inLiveRuns+
 		" ORDER BY suite, run_id, task_id")
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 // lazyView is a view that is not made yet.
 type lazyView struct {
 	name, text string
-	temp       bool // it replaces a temporary view of that name
+	of         string // its schema, "" for main
+	before     string // a statement that makes what it reads
+	temp       bool   // it replaces a temporary view of that name
 }
 
 // LazyView makes a temporary view of the house's, or replaces it, as soon as a statement names it.
@@ -108,11 +110,24 @@ func (s *Session) wakeAll(ctx context.Context) error {
 }
 
 func (s *Session) makeLazy(ctx context.Context, v lazyView) error {
-	text := "CREATE VIEW main." + v.name + " AS " + v.text
+	in := v.of
+	if in == "" {
+		in = "main"
+	}
+	text := "CREATE VIEW " + in + "." + v.name + " AS " + v.text
 	if v.temp {
 		text = s.ofAll("CREATE OR REPLACE TEMP VIEW " + v.name + " AS " + v.text)
-		if err := s.wakeNamed(ctx, relationNames(words(v.text))); err != nil {
-			return err
+	}
+	if err := s.wakeNamed(ctx, relationNames(words(v.text))); err != nil {
+		return err
+	}
+	if v.before != "" {
+		if _, err := s.drv.ExecContext(ctx, v.before, nil); err != nil {
+			s.lazy = append(s.lazy, v) // to be tried again
+			if stop := stopped(ctx, 0); stop != nil {
+				return stop
+			}
+			return fmt.Errorf("make the view %s: %w", v.name, clean(err, v.before, 0))
 		}
 	}
 	if _, err := s.drv.ExecContext(ctx, text, nil); err != nil {

@@ -79,7 +79,14 @@ func (s *Session) MakeSpan(ctx context.Context, span Span, trials, taskRuns, run
 	between := "\nWHERE run_at BETWEEN " + Literal(span.From.UTC().Format(time.RFC3339Nano)) + "::TIMESTAMPTZ AND " +
 		Literal(span.To.UTC().Add(time.Microsecond).Format(time.RFC3339Nano)) + "::TIMESTAMPTZ"
 	counted := labelledSQL("("+pricedSQL(s.countedSQL(s.filesOf(span.runs)), s.side)+")", store.Columns(), s.side)
-	rolled := labelledSQL("("+s.rolledSQL(stored, live, s.side)+")", taskRunColumns(), s.side)
+	counts := ""
+	if text := s.liveSQL(live, s.side); text != "" && !s.side.prices {
+		counts = spanCounts
+		if err := s.Exec(ctx, "CREATE OR REPLACE TABLE "+counts+" AS "+text); err != nil {
+			return fmt.Errorf("read the runs of some weeks: %w", err)
+		}
+	}
+	rolled := labelledSQL("("+s.rolledSQL(stored, live, s.side, counts)+")", taskRunColumns(), s.side)
 	for name, text := range map[string]string{trials: counted, taskRuns: rolled} {
 		if err := s.Exec(ctx, "CREATE OR REPLACE TEMP VIEW "+Ident(name)+" AS SELECT * FROM ("+text+")"+between); err != nil {
 			return fmt.Errorf("read the runs of some weeks: %w", err)

@@ -40,11 +40,27 @@ func (s *Session) makeTaskRuns(ctx context.Context, side sideTables) error {
 	if err := s.appendRows("live_runs", rows); err != nil {
 		return fmt.Errorf("make the view task_runs: %w", err)
 	}
-	if err := s.createView(ctx, schema+".rolled", s.rolledSQL(s.have.taskRuns, live, side)); err != nil {
+	rolled := lazyView{name: "rolled", of: schema, text: s.rolledSQL(s.have.taskRuns, live, side, "")}
+	counts := lazyView{name: "task_runs", text: labelledSQL(schema+".rolled", taskRunColumns(), side)}
+	if text := s.liveSQL(live, side); text != "" && !side.prices {
+		// Counting trials takes as long as all else in a report, and several statements of one
+		// read the counts: they are kept, once a statement asks for them.
+		rolled.before = "CREATE TABLE IF NOT EXISTS " + liveCounts + " AS " + text
+		rolled.text = s.rolledSQL(s.have.taskRuns, live, side, liveCounts)
+		s.lazy = append(s.lazy, rolled, counts)
+		return nil
+	}
+	if err := s.createView(ctx, schema+".rolled", rolled.text); err != nil {
 		return err
 	}
-	return s.createView(ctx, "task_runs", labelledSQL(schema+".rolled", taskRunColumns(), side))
+	return s.createView(ctx, "task_runs", counts.text)
 }
+
+// Tables of the counts of runs that are counted from their trials.
+const (
+	liveCounts = schema + ".live_counts"
+	spanCounts = schema + ".span_counts" // of a span, see MakeSpan
+)
 
 // liveRuns returns the runs to be counted from their trials: those that can
 // hold a trial twice, those spread over several batches (sums of floats are
@@ -93,8 +109,22 @@ func sortedRuns(set map[store.RunKey]bool) []store.RunKey {
 	return keys
 }
 
-// rolledSQL is task_runs before labels, of the roll-ups in stored and the runs live.
-func (s *Session) rolledSQL(stored []store.File, live map[store.RunKey]bool, side sideTables) string {
+// liveSQL counts runs from their trials; "" where there are none.
+func (s *Session) liveSQL(live map[store.RunKey]bool, side sideTables) string {
+	files := s.filesOf(live)
+	if len(files) == 0 {
+		return ""
+	}
+	text := rollupSQL("SELECT * FROM (" + pricedSQL(s.countedSQL(files), side) + ") AS t\nWHERE " + inLiveRuns)
+	if s.splitLive(live) {
+		text = foldSQL(text)
+	}
+	return text
+}
+
+// rolledSQL is task_runs before labels, of the roll-ups in stored and the runs live, which are
+// in the table counts unless that is "".
+func (s *Session) rolledSQL(stored []store.File, live map[store.RunKey]bool, side sideTables, counts string) string {
 	cols := taskRunColumns()
 	var names []string
 	for _, c := range cols {
@@ -119,12 +149,9 @@ func (s *Session) rolledSQL(stored []store.File, live map[store.RunKey]bool, sid
 	if len(split) > 0 {
 		parts = append(parts, foldSomeSQL(read(split)))
 	}
-	if files := s.filesOf(live); len(files) > 0 {
-		source := pricedSQL(s.countedSQL(files), side)
-		text := rollupSQL("SELECT * FROM (" + source + ") AS t\nWHERE " + inLiveRuns)
-		if s.splitLive(live) {
-			text = foldSQL(text)
-		}
+	if text := s.liveSQL(live, side); text != "" && counts != "" {
+		parts = append(parts, "SELECT * FROM "+counts)
+	} else if text != "" {
 		parts = append(parts, text)
 	}
 	if len(parts) == 0 {

@@ -46,7 +46,7 @@ func (s *Session) makeViews(ctx context.Context) error {
 	if err := s.makeTaskRuns(ctx, side); err != nil {
 		return err
 	}
-	s.lazy = []lazyView{{name: "runs", text: runsSQL}, {name: "rejects", text: s.rejectsSQL()}, {name: "fields", text: fieldsSQL()}}
+	s.lazy = append(s.lazy, []lazyView{{name: "runs", text: runsSQL}, {name: "rejects", text: s.rejectsSQL()}, {name: "fields", text: fieldsSQL()}}...)
 	return s.makeUserTables(ctx)
 }
 
