@@ -112,10 +112,11 @@ SELECT p.pair_no, x.suite, x.task_id
 FROM compare_pairs AS p JOIN selected_group_tasks AS g ON g.group_no IN (p.a_no, p.b_no) JOIN selected_tasks AS x ON x.task_no = g.task_no
 ANTI JOIN (SELECT pair_no, task_no FROM compare_ends WHERE taken = 0 AND common) AS t ON t.pair_no = p.pair_no AND t.task_no = g.task_no
 -- table: compare_trials
--- What needs single trials: latency and length on the common tasks.
+-- What needs single trials: latency and length on the common tasks, under every policy
+-- of all trials, as money.
 SELECT p.pair_no, p.side, quantile_cont(s.duration_s, 0.95) AS p95, sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns,
 	sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls
-FROM selected AS s
+FROM selected_tried AS s
 JOIN (SELECT pair_no, 'a' AS side, a_no AS group_no FROM compare_pairs UNION ALL SELECT pair_no, 'b', b_no FROM compare_pairs) AS p ON p.group_no = s.group_no
 ANTI JOIN compare_left_out AS x ON x.pair_no = p.pair_no AND x.suite IS NOT DISTINCT FROM s.suite AND x.task_id IS NOT DISTINCT FROM s.task_id
 GROUP BY p.pair_no, p.side

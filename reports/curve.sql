@@ -5,6 +5,7 @@
 -- for tasks like these.
 -- param: k = all  the largest k drawn, or a list whose largest is
 -- param: conf     level of the interval
+-- param: pool     for the number of runs
 -- param: policy   under bounds upper is that of the high end
 -- handles: bounds
 -- section: curve One row for each k
@@ -35,11 +36,11 @@ estimated AS (
 		pass_ci(hat_ks, weights, NULL, $conf::DOUBLE) AS population
 	FROM listed
 )
-SELECT unnest(grp), k, runs, tasks, pass_at_k, population.mean AS pass_hat_k, population.lower AS lower, CASE WHEN $policy::VARCHAR = 'bounds' THEN high_upper ELSE population.upper END AS upper,
+SELECT unnest(g.grp), coalesce(e.k, 1) AS k, CASE WHEN $pool::VARCHAR = 'trial' OR e.runs IS NULL THEN g.runs ELSE e.runs END AS runs, coalesce(e.tasks, 0) AS tasks, pass_at_k, population.mean AS pass_hat_k, population.lower AS lower, CASE WHEN $policy::VARCHAR = 'bounds' THEN high_upper ELSE population.upper END AS upper,
 	population.mean AS pass_hat_k_low, high AS pass_hat_k_high,
 	population.se AS se, population.df AS df, population.method AS method
-FROM estimated
-ORDER BY group_no, k
+FROM selected_groups AS g LEFT JOIN estimated AS e ON e.group_no = g.group_no
+ORDER BY g.group_no, k
 -- notes:
 SELECT 'pass@1 = pass^1 = the mean; tasks counts those with at least k trials, so that a curve over a falling number of tasks is no curve of one suite' AS note
 FROM selected_task_runs

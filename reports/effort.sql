@@ -9,6 +9,7 @@
 -- param: k     attempts asked about; the largest one is shown
 -- param: conf  level of the intervals
 -- param: seed  of the permutations
+-- param: pool  for the number of runs
 -- param: policy  under bounds both ends are shown
 -- param: top   how many tasks hurt to show, 0 for all
 -- flags: by=suite,model,effort
@@ -24,7 +25,7 @@
 -- The means over runs are sums of whole numbers of 2^-100: exact in any order, and no lists.
 WITH task AS (
 	SELECT group_no, suite, task_id, any_value(grp) AS grp, any_value(weight) AS weight, list_max($k::INTEGER[]) AS k, sum(runs) AS runs,
-		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, sum(ungraded)::BIGINT AS ungraded,
+		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c, sum(ungraded)::BIGINT AS ungraded, sum(graded + ungraded)::BIGINT AS tried,
 		sum((c::HUGEINT * 1237940039285380274899124224 // n * 1024))::DOUBLE / 1.2676506002282294e30 / count(*) AS rate, sum((flakiness(c, n) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) AS flake,
 		sum((flakiness_unbiased(c, n) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(flakiness_unbiased(c, n)) AS unbiased,
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN sum((pass_hat_k(c, n, list_max($k::INTEGER[])) * 1.2676506002282294e30)::HUGEINT)::DOUBLE / 1.2676506002282294e30 / count(*) END AS hat,
@@ -40,7 +41,7 @@ kinds AS (
 ),
 listed AS (
 	SELECT group_no, any_value(grp) AS grp, any_value(k) AS k, max(runs)::BIGINT AS runs, count(*) AS tasks, count(*) FILTER (hat IS NULL) AS not_estimable,
-		sum(n)::BIGINT AS trials, sum(c)::BIGINT AS passes, sum(ungraded)::BIGINT AS ungraded,
+		sum(n)::BIGINT AS trials, sum(c)::BIGINT AS passes, sum(ungraded)::BIGINT AS ungraded, sum(tried)::BIGINT AS tried,
 		list(weight ORDER BY suite, task_id) AS w, list(rate ORDER BY suite, task_id) AS rates, list(hat ORDER BY suite, task_id) AS hats,
 		list(high ORDER BY suite, task_id) AS high_hats,
 		list(flake ORDER BY suite, task_id) AS flakes, list(unbiased ORDER BY suite, task_id) AS unbiased,
@@ -49,20 +50,20 @@ listed AS (
 ),
 -- Over the trials whose log has them.
 trial AS (
-	SELECT group_no, avg(turns) AS turns, avg(input_tokens) AS input_tokens, avg(output_tokens) AS output_tokens FROM selected GROUP BY group_no
+	SELECT group_no, avg(turns) AS turns, avg(input_tokens) AS input_tokens, avg(output_tokens) AS output_tokens FROM selected_tried GROUP BY group_no
 ),
 estimated AS (
 	SELECT *, pass_ci(hats, w, NULL, $conf::DOUBLE) AS population, fixed_suite_ci(cs, ns, ws, k, $conf::DOUBLE, times) AS fixed,
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN pass_ci(high_hats, w, NULL, $conf::DOUBLE) END AS high,
 		CASE WHEN $policy::VARCHAR = 'bounds' THEN fixed_suite_ci(highs, ns, ws, k, $conf::DOUBLE, times) END AS fixed_high FROM listed JOIN kinds USING (group_no)
 )
-SELECT unnest(grp), e.group_no, runs, tasks, not_estimable, trials, ungraded, mean_se(rates, w).mean AS mean, k, population.mean AS pass_hat_k,
+SELECT unnest(g.grp), g.group_no, CASE WHEN $pool::VARCHAR = 'trial' OR e.runs IS NULL THEN g.runs ELSE e.runs END AS runs, coalesce(tasks, 0) AS tasks, not_estimable, trials, ungraded, mean_se(rates, w).mean AS mean, k, population.mean AS pass_hat_k,
 	population.mean AS pass_hat_k_low, high.mean AS pass_hat_k_high, population.lower AS lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN population.upper WHEN high.upper IS NOT NULL THEN greatest(high.upper, population.upper) END AS upper, mean_se(flakes, w).mean AS flakiness, cost / nullif(cost_n, 0) AS cost_per_trial,
-	cost / nullif(cost_n, 0) * trials / nullif(passes, 0) AS cost_per_pass, t.turns AS turns,
+	cost / nullif(cost_n, 0) * tried / nullif(passes, 0) AS cost_per_pass, t.turns AS turns,
 	fixed.lower AS fixed_lower, CASE WHEN $policy::VARCHAR <> 'bounds' THEN fixed.upper WHEN fixed_high.upper IS NOT NULL THEN greatest(fixed_high.upper, fixed.upper) END AS fixed_upper, mean_se(unbiased, w).mean AS flakiness_unbiased,
 	nullif(t.input_tokens, 0) AS input_tokens, nullif(t.output_tokens, 0) AS output_tokens, population.method AS method, population.flag AS flag
-FROM estimated AS e LEFT JOIN trial AS t ON t.group_no = e.group_no
-ORDER BY e.group_no
+FROM selected_groups AS g LEFT JOIN estimated AS e ON e.group_no = g.group_no LEFT JOIN trial AS t ON t.group_no = g.group_no
+ORDER BY g.group_no
 -- section: pairs Every two levels, on the tasks that both have
 -- wide: d_mean_lower d_mean_upper p p_mean pop_lower pop_upper d_flakiness d_flakiness_lower d_flakiness_upper d_pass_hat_2 mde basis flag
 -- hide: pair_no label

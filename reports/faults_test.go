@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func notes(res *reports.Result) string {
 	return strings.Join(all, "\n")
 }
 
-// A suite without a single verdict has no figures, under any policy.
+// A suite without a single verdict has no figures, under any policy, but its row.
 func TestNothingGraded(t *testing.T) {
 	in := trials("r", "a", 4, 2)
 	for i := range in {
@@ -38,13 +39,79 @@ func TestNothingGraded(t *testing.T) {
 	s := openHistory(t, in, sql.Config{})
 	for _, policy := range []string{"fail", "bounds", "exclude"} {
 		res := run(t, s, "passk", "policy="+policy)
-		if !warns(res, "NOTHING WAS GRADED") || len(table(t, res, "passk")) != 0 {
-			t.Errorf("policy %s: warnings %q, rows %v", policy, res.Warnings, table(t, res, "passk"))
+		want := map[string]any{"tasks": int64(1), "trials": int64(4), "ungraded": int64(4), "not_estimable": int64(1), "mean": nil, "pass_hat_k": nil, "lower": nil}
+		if policy == "exclude" {
+			want["trials"] = int64(0)
+		}
+		if rows := table(t, res, "passk"); !warns(res, "NOTHING WAS GRADED") || len(rows) != 1 || !has(rows[0], want) {
+			t.Errorf("policy %s: warnings %q, rows %v", policy, res.Warnings, rows)
 		}
 	}
 	both := run(t, openHistory(t, append(in, graded...), sql.Config{}), "passk", "k=1")
-	if rows := table(t, both, "passk"); len(rows) != 1 || rows[0]["suite"] != "t" || !warns(both, "NOTHING WAS GRADED (suite s)") {
+	if rows := table(t, both, "passk"); len(rows) != 2 || !has(rows[0], map[string]any{"suite": "s", "trials": int64(4), "mean": nil}) || !has(rows[1], map[string]any{"suite": "t", "mean": 1.0}) || !warns(both, "NOTHING WAS GRADED (suite s)") {
 		t.Errorf("rows %v, warnings %q", rows, both.Warnings)
+	}
+}
+
+func has(row, want map[string]any) bool {
+	for name, v := range want {
+		if got, ok := row[name]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// A group of which no task is in every run has its row, without figures, and a
+// warning names it with what is left out.
+func TestGroupWithoutFigures(t *testing.T) {
+	in := slices.Concat(trials("r1", "a", 2, 1), trials("r2", "a", 3, 3), trials("r1", "b", 1, 1), trials("r2", "c", 2, 0), trials("r2", "d", 2, 2))
+	for i := range in {
+		in[i].Shape = map[string]string{"a": "whole", "b": "parts", "c": "parts", "d": "whole"}[in[i].TaskID]
+	}
+	s := openHistory(t, in, sql.Config{})
+	const words = "3 tasks are not in every run of the group and left out of group figures: shape parts: all of 2 tasks with 3 trials, so that there is no figure (--pool trial adds up the runs); shape whole: 1 of 2 tasks with 2 of 7 trials"
+	parts := map[string]map[string]any{
+		"passk":  {"shape": "parts", "runs": int64(2), "tasks": int64(2), "trials": int64(3), "n_min": int64(1), "n_max": int64(2), "not_estimable": int64(2), "mean": nil, "pass_hat_k": nil, "stable_pass": nil},
+		"curve":  {"shape": "parts", "runs": int64(2), "tasks": int64(0), "k": int64(1), "pass_hat_k": nil},
+		"effort": {"shape": "parts", "runs": int64(2), "tasks": int64(0), "mean": nil},
+		"cost":   {"shape": "parts", "trials": int64(3), "pass_1": nil},
+	}
+	for name, want := range parts {
+		by := "shape"
+		if name == "effort" {
+			by = "shape,effort"
+		}
+		res := run(t, s, name, "by="+by, "runs=all", "k=1")
+		if rows := table(t, res, name); len(rows) != 2 || !has(rows[0], want) || !has(rows[1], map[string]any{"shape": "whole"}) || !warns(res, words) {
+			t.Errorf("%s: rows %v, warnings %q", name, rows, res.Warnings)
+		}
+	}
+	rows := table(t, run(t, s, "shapes", "by=suite", "runs=all", "k=1"), "shapes")
+	if len(rows) != 2 || !has(rows[1], map[string]any{"shape": "parts", "tasks": int64(2), "trials": int64(3), "mean": nil, "share_of_failures": nil}) || !has(rows[0], map[string]any{"shape": "whole", "tasks": int64(1), "trials": int64(5), "mean": 0.75}) {
+		t.Errorf("shapes: %v", rows)
+	}
+	// By whole runs the short road finds the same.
+	for i := range in {
+		in[i].Agent = map[string]string{"a": "x", "b": "y", "c": "y", "d": "x"}[in[i].TaskID]
+		if in[i].Agent == "y" {
+			in[i].RunID += "y"
+		}
+	}
+	res := run(t, openHistory(t, in, sql.Config{}), "passk", "by=agent", "runs=all", "k=1")
+	if rows := table(t, res, "passk"); len(rows) != 2 || !has(rows[1], map[string]any{"agent": "y", "tasks": int64(2), "trials": int64(3), "mean": nil}) || !has(rows[0], map[string]any{"agent": "x", "tasks": int64(1), "trials": int64(5), "mean": 0.75}) ||
+		!warns(res, "agent y: all of 2 tasks with 3 trials") {
+		t.Errorf("by agent: rows %v, warnings %q", rows, res.Warnings)
+	}
+}
+
+// Pooled trials are those of all runs of the group, not only of the runs of one task.
+func TestPooledRunsOfAGroup(t *testing.T) {
+	s := openHistory(t, slices.Concat(trials("r1", "a", 2, 1), trials("r2", "b", 3, 3), trials("r3", "b", 3, 2)), sql.Config{})
+	for name, by := range map[string]string{"passk": "suite", "curve": "suite", "effort": "effort"} {
+		if rows := table(t, run(t, s, name, "by="+by, "runs=all", "pool=trial", "k=1"), name); len(rows) != 1 || rows[0]["runs"] != int64(3) {
+			t.Errorf("%s: %v", name, rows)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ var handled = []string{
 // houseTables are relations that a table of a report must not hide.
 var houseTables = []string{
 	"trials", "task_runs", "runs", "sources", "rejects", "labels", "prices", "fields",
-	"selected", "selected_task_runs", "selected_groups", "selected_cells", "selected_runs", "selected_pairs",
+	"selected", "selected_tried", "selected_task_runs", "selected_groups", "selected_cells", "selected_runs", "selected_pairs",
 	"selected_settings", "selected_kinds", "selected_run_kinds", "selected_run_totals", "selected_money", "declared",
 	"selected_tasks", "selected_group_runs", "selected_counts", "selected_details", "selected_group_tasks", "selected_run_settings", "selected_run_counts",
 	"selected_set_tasks", "selected_set_kinds", "selected_run_sums", "selected_set_trials", "selected_failures",

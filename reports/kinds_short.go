@@ -257,6 +257,6 @@ SELECT tasks, trials, ungraded, ungraded_tasks, cached, missing, n_min, n_max, n
 		*p = row.int(i)
 	}
 	sel.ungradedGroups, err = d.column(ctx, `SELECT g.label FROM selected_run_totals AS t JOIN selected_groups AS g ON g.group_no = t.group_no
-GROUP BY g.group_no, g.label HAVING sum(t.graded) = 0 AND sum(t.ungraded) > 0 ORDER BY g.group_no LIMIT 5`)
+GROUP BY g.group_no, g.label HAVING sum(t.graded) = 0 AND sum(t.ungraded) > 0 ORDER BY g.group_no`)
 	return err
 }

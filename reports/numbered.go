@@ -142,7 +142,7 @@ func (sel *selection) countNumbered(ctx context.Context, d *db) error {
 	}
 	var err error
 	sel.ungradedGroups, err = d.column(ctx, `SELECT g.label FROM selected_group_runs AS t JOIN selected_groups AS g ON g.group_no = t.group_no
-GROUP BY g.group_no, g.label HAVING sum(t.graded) = 0 AND sum(t.ungraded) > 0 ORDER BY g.group_no LIMIT 5`)
+GROUP BY g.group_no, g.label HAVING sum(t.graded) = 0 AND sum(t.ungraded) > 0 ORDER BY g.group_no`)
 	return err
 }
 

@@ -7,8 +7,17 @@
 -- is pass@k − pass^k: what retrying gains over what repeating loses.
 -- stable_pass, flaky_tasks and stable_fail count the tasks that passed always,
 -- sometimes and never.
+--
+-- Of a group of several runs a figure is over the tasks that every run has, and
+-- tasks, n_min, n_max, trials and ungraded count these; a warning tells how many tasks
+-- and trials that leaves out. A task has an estimate for k only if every run
+-- has k trials of it (--policy exclude: graded ones); not_estimable counts the others.
+-- A group without such a task, or without a verdict, has its row all the same, with
+-- its tasks and trials and no figures. cost_per_trial is the mean of the known costs
+-- of all trials of the tasks counted, under every policy of those without a verdict too.
 -- param: k     attempts asked about
 -- param: conf  level of the intervals
+-- param: pool      for the number of runs
 -- param: policy    for the sentence on what another policy would give
 -- param: interval  auto, or bootstrap: percentile intervals, with their bias
 -- param: resamples  of the bootstrap
@@ -167,8 +176,18 @@ estimated AS (
 -- unless bootstrap:
 	LEFT JOIN spelt AS b ON b.group_no = l.group_no AND b.k = l.k
 -- end
+),
+-- A group without a task to go by, none graded or none in every run, has its row all the same.
+-- unless bare: bare AS (SELECT NULL::INTEGER AS group_no, NULL::BIGINT AS tasks, NULL::BIGINT AS n_min, NULL::BIGINT AS n_max, NULL::BIGINT AS trials, NULL::BIGINT AS ungraded WHERE false)
+bare AS (
+	SELECT group_no, sum(tasks)::BIGINT AS tasks, min(n_min)::BIGINT AS n_min, max(n_max)::BIGINT AS n_max, sum(trials)::BIGINT AS trials, sum(ungraded)::BIGINT AS ungraded FROM (
+		SELECT group_no, kind, any_value(tasks) AS tasks, min(tried) FILTER (tried > 0) AS n_min, max(tried) FILTER (tried > 0) AS n_max, sum(tried * runs * tasks) AS trials, sum(ungraded * runs * tasks) AS ungraded
+		FROM (SELECT *, CASE WHEN $policy::VARCHAR = 'exclude' THEN graded ELSE graded + ungraded END AS tried FROM selected_kinds) GROUP BY group_no, kind
+	) GROUP BY group_no HAVING group_no NOT IN (SELECT group_no FROM grouped)
 )
-SELECT unnest(e.grp), e.group_no, e.k, runs, tasks, n_min, n_max, not_estimable, trials, ungraded, missing,
+-- end
+SELECT unnest(g.grp), g.group_no, ks.k, CASE WHEN $pool::VARCHAR = 'trial' OR e.runs IS NULL THEN g.runs ELSE e.runs END AS runs, coalesce(e.tasks, b.tasks) AS tasks, coalesce(e.n_min, b.n_min) AS n_min, coalesce(e.n_max, b.n_max) AS n_max,
+	coalesce(e.not_estimable, b.tasks) AS not_estimable, coalesce(e.trials, b.trials) AS trials, coalesce(e.ungraded, b.ungraded) AS ungraded, missing,
 	mean, pass_at_k, population.mean AS pass_hat_k, pass_at_k - population.mean AS gap,
 	CASE WHEN boot IS NULL THEN population.lower ELSE boot.lower END AS lower,
 	CASE WHEN boot IS NOT NULL THEN boot.upper WHEN $policy::VARCHAR = 'bounds' THEN high_upper ELSE population.upper END AS upper,
@@ -186,18 +205,20 @@ SELECT unnest(e.grp), e.group_no, e.k, runs, tasks, n_min, n_max, not_estimable,
 		WHEN cells > 1 THEN fixed.method || ', within these runs' ELSE fixed.method END AS fixed_method,
 	boot.bias AS bias, fixed_boot.bias AS fixed_bias,
 	effect.p AS run_effect_p, mean_se(gone, weights, 0.95, times).mean AS not_estimable_weight, o.other AS alternative, o.other_tasks
-FROM estimated AS e LEFT JOIN other AS o ON o.group_no = e.group_no AND o.k = e.k
-ORDER BY e.group_no, e.k
+FROM selected_groups AS g CROSS JOIN ks LEFT JOIN estimated AS e ON e.group_no = g.group_no AND e.k = ks.k
+LEFT JOIN bare AS b ON b.group_no = g.group_no LEFT JOIN other AS o ON o.group_no = e.group_no AND o.k = e.k
+WHERE e.group_no IS NOT NULL OR b.group_no IS NOT NULL
+ORDER BY g.group_no, ks.k
 -- notes:
 WITH told AS (
 	SELECT p.group_no, any_value(g.label) AS label, any_value(tasks) AS tasks, any_value(stable_pass) AS stable_pass,
 		any_value(flaky_tasks) AS flaky_tasks, any_value(stable_fail) AS stable_fail, any_value(n_min) AS n_min, any_value(n_max) AS n_max,
 		any_value(fixed_method) AS fixed_method
-	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no GROUP BY p.group_no
+	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no WHERE p.stable_pass IS NOT NULL GROUP BY p.group_no
 ),
 per_k AS (
 	SELECT k, min(tasks) FILTER (n_min = k AND n_max = k) AS draws, max(not_estimable) AS not_estimable, max(n_min) AS n
-	FROM passk GROUP BY k
+	FROM passk WHERE stable_pass IS NOT NULL GROUP BY k
 )
 SELECT note FROM (
 	SELECT 1 AS part, group_no AS place, CASE WHEN label = '' THEN '' ELSE label || ': ' END || stable_pass || ' of ' || tasks || ' tasks always passed'
@@ -218,7 +239,7 @@ SELECT note FROM (
 	SELECT 4, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || p.not_estimable || ' of ' || p.tasks
 		|| CASE WHEN p.not_estimable = 1 THEN ' tasks has' ELSE ' tasks have' END || ' fewer than ' || p.k || ' trials: pass^' || p.k
 		|| CASE WHEN p.not_estimable = p.tasks THEN ' cannot be estimated' ELSE ' is over the others' END
-	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no WHERE p.not_estimable > 0 AND p.group_no <= 12
+	FROM passk AS p JOIN selected_groups AS g ON g.group_no = p.group_no WHERE p.not_estimable > 0 AND p.stable_pass IS NOT NULL AND p.group_no <= 12
 	UNION ALL
 	SELECT 5, p.group_no * 1000 + p.k, CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END
 		|| printf('policy %s would give pass^%d = %.4f instead of %.4f', CASE WHEN $policy::VARCHAR = 'exclude' THEN 'fail' ELSE 'exclude' END, p.k, p.alternative, p.pass_hat_k)
@@ -233,14 +254,14 @@ SELECT note FROM (
 	SELECT 6, 0, 'lower and upper: tasks like these; fixed_lower and fixed_upper: these tasks, new trials'
 		|| CASE WHEN bool_or(fixed_method LIKE '%within these runs') THEN ' within these runs (fewer than 3 runs cannot show how nights differ)'
 			WHEN bool_or(fixed_method LIKE 'other runs%') THEN ' in other runs (t over the values of the runs)' ELSE '' END
-	FROM told
+	FROM told HAVING count(*) > 0
 ) ORDER BY part, place, note
 -- warnings:
 SELECT CASE WHEN g.label = '' THEN '' ELSE g.label || ': ' END || w.text
 FROM (
 	SELECT group_no, 1 AS part, min(k) AS k, 'only ' || any_value(tasks) || CASE WHEN any_value(tasks) = 1 THEN ' task' ELSE ' tasks' END
 		|| ': the interval for tasks like these is rough' AS text
-	FROM passk WHERE tasks < 10 GROUP BY group_no
+	FROM passk WHERE tasks < 10 AND stable_pass IS NOT NULL GROUP BY group_no
 	UNION ALL
 	SELECT group_no, 2, min(k), 'k = ' || string_agg(k::VARCHAR, ', ' ORDER BY k) || ': ' || CASE WHEN flag LIKE '%degenerate%' THEN replace(flag, 'degenerate', 'no interval for tasks like these, since ' || CASE WHEN max(tasks - not_estimable) = 1 THEN 'there is one task' ELSE 'every task has the same value and nothing shows how tasks differ' END) ELSE flag END FROM passk WHERE flag IS NOT NULL GROUP BY group_no, flag
 ) AS w JOIN selected_groups AS g ON g.group_no = w.group_no

@@ -33,24 +33,26 @@ type selection struct {
 	vary           []bool                // whether a grouping column tells groups apart
 	pooled         bool                  // a group holds several runs (after any run_id was added)
 	warnings       []string
-	sides          [2]side     // old and new of a comparison
-	short          bool        // no table of every run's tasks is made, see kinds.go
-	small          []*smallRun // the groups, where the tables were made in small.go
-	numbered       bool        // tables by number are wanted, see numbered.go
-	direct         bool        // they are made straight from the roll-up
-	reads          []string    // the relations that are read
-	decoded        bool        // the session keeps the counts of every task, see sql.NumberRuns
-	apart          bool        // every run is of one group
-	named          bool        // selected_task_runs is read
-	nOf            string      // n of a row of request_counts under the policy
-	ofSettings     bool        // selected_run_settings is read
-	folded         bool        // some tasks have several rows of a run in the roll-up
-	numbers        string      // the columns of selected_counts
-	countsOf       string      // those after the numbers
-	onTasks        string      // how rows of the roll-up, t, find their task, x
-	focus          string      // a table of the runs whose trials alone the view selected is to show
-	same, taskSame string      // how the names of runs, and of tasks, are compared: = where none is NULL
-	ungradedGroups []string    // labels of groups in which no trial has a verdict
+	sides          [2]side      // old and new of a comparison
+	short          bool         // no table of every run's tasks is made, see kinds.go
+	small          []*smallRun  // the groups, where the tables were made in small.go
+	numbered       bool         // tables by number are wanted, see numbered.go
+	direct         bool         // they are made straight from the roll-up
+	reads          []string     // the relations that are read
+	decoded        bool         // the session keeps the counts of every task, see sql.NumberRuns
+	apart          bool         // every run is of one group
+	named          bool         // selected_task_runs is read
+	nOf            string       // n of a row of request_counts under the policy
+	ofSettings     bool         // selected_run_settings is read
+	folded         bool         // some tasks have several rows of a run in the roll-up
+	numbers        string       // the columns of selected_counts
+	countsOf       string       // those after the numbers
+	onTasks        string       // how rows of the roll-up, t, find their task, x
+	focus          string       // a table of the runs whose trials alone the view selected is to show
+	same, taskSame string       // how the names of runs, and of tasks, are compared: = where none is NULL
+	ungradedGroups []string     // labels of groups in which no trial has a verdict
+	leftOut        []groupShare // groups with tasks that not every run of them has
+	bare           bool         // some group has no task that figures can be made of
 
 	groups, maxRuns              int64
 	tasks, trials, ungraded      int64
@@ -115,6 +117,7 @@ func prepare(ctx context.Context, d *db, req Request, reads ...string) (*selecti
 	if slices.Contains(reads, "selected_kinds") || slices.Contains(reads, "selected_run_kinds") {
 		steps = append(steps, sel.makeKinds)
 	}
+	steps = append(steps, sel.findLeftOut)
 	for _, step := range steps {
 		if err := step(ctx, d); err != nil {
 			return nil, err

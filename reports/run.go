@@ -183,25 +183,65 @@ func (r *runner) resolveK(ctx context.Context) error {
 		for k := int32(1); k <= most; k++ {
 			r.k = append(r.k, k)
 		}
+		if most < maxK {
+			return r.warnShort(ctx, most, most+1)
+		}
 	default:
 		usual := most
 		if r.rep.Pair == "" && most < 3 && r.sel.groups > 1 {
-			from := "selected_task_runs"
-			switch {
-			case r.sel.short:
-				from = "selected_kinds"
-			case r.sel.direct:
-				from = "(SELECT group_no, least AS n FROM selected_group_tasks)"
-			}
-			row, err := r.d.row(ctx, "SELECT max(least) FROM (SELECT min(n) AS least FROM "+from+" WHERE n > 0 GROUP BY group_no)")
+			row, err := r.d.row(ctx, "SELECT max(least) FROM (SELECT min(least) AS least FROM ("+r.sel.leastSQL()+") GROUP BY group_no)")
 			if err != nil {
 				return fmt.Errorf("count trials: %w", err)
 			}
 			usual = max(usual, int32(min(row.int(0), 3)))
 		}
 		r.k = slices.Compact([]int32{1, min(3, usual)})
+		if usual < 3 && slices.ContainsFunc(append([]*Report{r.rep}, r.rep.used...), func(rep *Report) bool {
+			return slices.ContainsFunc(rep.Params, func(p Param) bool { return p.Name == "k" })
+		}) {
+			return r.warnShort(ctx, usual, 3)
+		}
 	}
 	return nil
+}
+
+// leastSQL selects group_no, tasks and the least trials that a run has of them, of tasks
+// with trials.
+func (sel *selection) leastSQL() string {
+	switch {
+	case sel.short:
+		return "SELECT group_no, any_value(tasks) AS tasks, min(n) AS least FROM selected_kinds WHERE n > 0 GROUP BY group_no, kind"
+	case sel.direct:
+		return "SELECT group_no, 1 AS tasks, least FROM selected_group_tasks WHERE least > 0"
+	}
+	return "SELECT group_no, 1 AS tasks, min(n) AS least FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id"
+}
+
+// warnShort says that no k above shown was taken since some tasks, but not all, have fewer
+// than wanted trials.
+func (r *runner) warnShort(ctx context.Context, shown, wanted int32) error {
+	if r.sel.maxN < int64(wanted) {
+		return nil // no task has more
+	}
+	row, err := r.d.row(ctx, fmt.Sprintf("SELECT coalesce(sum(tasks) FILTER (least < %d), 0)::BIGINT, sum(tasks)::BIGINT FROM (%s)", wanted, r.sel.leastSQL()))
+	if err != nil {
+		return fmt.Errorf("count trials: %w", err)
+	}
+	if few, all := row.int(0), row.int(1); few > 0 && few < all {
+		in := ""
+		if r.sel.groups > 1 {
+			in = " of all groups"
+		}
+		r.sel.warn("k goes no further than %d: %d of %s%s fewer than %d trials; -k %d leaves those out", shown, few, plural(all, "task"), in+" "+hasHave(few), wanted, wanted)
+	}
+	return nil
+}
+
+func hasHave(n int64) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
 }
 
 func (sel *selection) warn(format string, args ...any) {
@@ -269,6 +309,8 @@ func (r *runner) holds(cond string) bool {
 		return r.sel.req.Interval == "bootstrap"
 	case "several_runs":
 		return r.sel.pooled
+	case "bare":
+		return r.sel.bare
 	case "ungraded":
 		return r.sel.ungraded > 0
 	case "weighted":
@@ -315,7 +357,7 @@ func (r *runner) ready(ctx context.Context, d *db, st Statement) error {
 // readsTrials says whether the statement looks at single trials, or at all that is known of
 // every task in every run.
 func (st Statement) readsTrials() bool {
-	return st.tables["selected"] || st.tables["selected_details"]
+	return st.tables["selected"] || st.tables["selected_tried"] || st.tables["selected_details"]
 }
 
 // readLater says whether a statement is to be kept as a table of its name:

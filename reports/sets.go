@@ -111,6 +111,6 @@ SELECT set_no, trials, configs, quantiles[1] AS p50, quantiles[2] AS p95, quanti
 	SELECT r.set_no, count(*) AS trials, count(s.config) AS configs, quantile_cont(s.duration_s, [0.5, 0.95, 0.99]) AS quantiles,
 		sum(s.turns)::DOUBLE / nullif(count(s.turns), 0) AS turns, sum(s.tool_calls)::DOUBLE / nullif(count(s.tool_calls), 0) AS tool_calls,
 		sum(s.input_tokens)::DOUBLE / nullif(count(s.input_tokens), 0) AS input_tokens, sum(s.output_tokens)::DOUBLE / nullif(count(s.output_tokens), 0) AS output_tokens
-	FROM selected AS s JOIN `+table+` AS r ON r.run_no = s.run_no WHERE r.set_no IS NOT NULL GROUP BY r.set_no);
+	FROM selected_tried AS s JOIN `+table+` AS r ON r.run_no = s.run_no WHERE r.set_no IS NOT NULL GROUP BY r.set_no);
 CREATE OR REPLACE TEMP VIEW selected_set_trials AS SELECT * FROM request_set_trials`)
 }

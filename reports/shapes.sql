@@ -18,15 +18,17 @@ WITH task AS (
 		sum(n)::BIGINT AS n, sum(c)::BIGINT AS c,
 		list_avg(list(c / n ORDER BY run_id)) AS rate,
 		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS hat_k,
-		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high_k
-	FROM selected_task_runs WHERE in_every_run AND n > 0 GROUP BY group_no, suite, task_id
+		CASE WHEN min(n) >= list_max($k::INTEGER[]) THEN list_avg(list(pass_hat_k(c_high, n, list_max($k::INTEGER[])) ORDER BY run_id)) END AS high_k,
+		bool_and(in_every_run) AS used
+	FROM selected_task_runs WHERE n > 0 GROUP BY group_no, suite, task_id
 ),
+-- A shape of which no task is in every run has its row, without figures.
 listed AS (
-	SELECT group_no, shape, any_value(grp) AS grp, any_value(k) AS k, count(*) AS tasks, sum(n)::BIGINT AS trials, sum(n - c)::BIGINT AS failures,
-		count(*) FILTER (c > 0 AND c < n) AS flaky_tasks,
-		list(weight ORDER BY suite, task_id) AS weights, list(rate ORDER BY suite, task_id) AS rates, list(hat_k ORDER BY suite, task_id) AS hat_ks,
-		list(high_k ORDER BY suite, task_id) AS high_ks
-	FROM task GROUP BY group_no, shape
+	SELECT group_no, shape, any_value(grp) AS grp, any_value(k) AS k, count(*) FILTER (used = some_used) AS tasks, sum(n) FILTER (used = some_used)::BIGINT AS trials, sum(n - c) FILTER (used)::BIGINT AS failures,
+		CASE WHEN any_value(some_used) THEN count(*) FILTER (used AND c > 0 AND c < n) END AS flaky_tasks,
+		list(weight ORDER BY suite, task_id) FILTER (used) AS weights, list(rate ORDER BY suite, task_id) FILTER (used) AS rates, list(hat_k ORDER BY suite, task_id) FILTER (used) AS hat_ks,
+		list(high_k ORDER BY suite, task_id) FILTER (used) AS high_ks
+	FROM (SELECT *, bool_or(used) OVER (PARTITION BY group_no, shape) AS some_used FROM task) GROUP BY group_no, shape
 ),
 estimated AS (
 	SELECT *, mean_se(rates, weights).mean AS mean, pass_ci(hat_ks, weights, NULL, $conf::DOUBLE) AS population,

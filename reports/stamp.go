@@ -263,7 +263,7 @@ func (r *runner) warnSelection() {
 		}
 		s.warn("a group holds up to %s: %s; add run_id to --by to see them apart", plural(s.maxRuns, "run"), what)
 		if s.req.Pool != "trial" && s.notEveryRun > 0 {
-			s.warn("%s not in every run of the group and left out of group figures", isAre(s.notEveryRun, "task"))
+			s.warn("%s not in every run of the group and left out of group figures: %s", isAre(s.notEveryRun, "task"), s.leftOutWords())
 		}
 	}
 	if s.notCommon > 0 && !r.rep.handles("tasks") {
@@ -273,7 +273,11 @@ func (r *runner) warnSelection() {
 			s.warn("groups have different task sets: %s not in every group; --tasks common compares like with like", isAre(s.notCommon, "task"))
 		}
 	}
-	for _, label := range s.ungradedGroups {
+	for i, label := range s.ungradedGroups {
+		if i == shownShares {
+			s.warn("NOTHING WAS GRADED in %s either", plural(int64(len(s.ungradedGroups)-i), "more group"))
+			break
+		}
 		in := ""
 		if label != "" {
 			in = " (" + label + ")"

@@ -282,12 +282,11 @@ SELECT task.suite, task.task_id FROM task JOIN suite ON suite.suite IS NOT DISTI
 
 // makeSelected makes the view of single trials that matches the counts. Its
 // passed is the verdict after the policy; graded says whether the log had one.
+// selected_tried is the same with those that policy exclude leaves out: money, tokens and
+// time were spent on them too.
 func (sel *selection) makeSelected(ctx context.Context, d *db) error {
 	join, weight := sel.joinWeights()
 	conds := []string{"t.cached IS NOT TRUE"}
-	if sel.req.Policy == PolicyExclude {
-		conds = append(conds, "t.passed IS NOT NULL")
-	}
 	if sel.weights != nil {
 		conds = append(conds, weight+" > 0")
 	}
@@ -306,6 +305,10 @@ func (sel *selection) makeSelected(ctx context.Context, d *db) error {
 	}
 	text := fmt.Sprintf(`SELECT t.* REPLACE (coalesce(t.passed, false) AS passed), t.passed IS NOT NULL AS graded, %s AS weight, g.group_no, g.grp%s
 FROM %s%s WHERE %s`, weight, number, from, join, strings.Join(conds, " AND "))
+	d.view("selected_tried", text)
+	if sel.req.Policy == PolicyExclude {
+		text += " AND t.passed IS NOT NULL"
+	}
 	if sel.req.Where == "" { // nothing in it can be wrong: it is made when somebody reads it
 		d.view("selected", text)
 		return nil

@@ -21,7 +21,7 @@ func TestUnless(t *testing.T) {
 		{"runs=all by=model", true},
 		{"runs=all by=model policy=bounds", true},
 		{"interval=bootstrap resamples=40", true},
-		{"runs=all by=none interval=bootstrap resamples=40 policy=bounds", false},
+		{"runs=all by=none interval=bootstrap resamples=40 policy=bounds", true},
 		{"runs=all by=model pool=trial", true},
 	} {
 		t.Run(c.words, func(t *testing.T) {

@@ -7,6 +7,12 @@
 -- of the runs, with one run against four the spread of the four, otherwise the
 -- noise of trials, which assumes that nights do not differ. Weeks are compared
 -- on the tasks that all their runs have. Runs without any verdict are left out.
+--
+-- Under every policy money, tokens, turns and latency are those of all trials, of the
+-- ones without a verdict too, which were paid for, and so are trials and
+-- ungraded_share. cost is the sum of the costs that are known; cost_per_pass is
+-- cost_per_trial, the mean of these, times trials over passes: a trial whose cost is
+-- not known counts there with the mean of the others.
 -- param: week WEEK = last  the week: last (the last full one), current, or an ISO week such as 2026-W48
 -- param: weeks INTEGER = 12  how many weeks the history and the control chart go back
 -- param: limits DOUBLE = 0.99  level of the control limits
@@ -212,10 +218,10 @@ run AS (
 SELECT o.group_no, run_effect_counts(t.cs, t.ns, t.times, r.passes) AS effect
 FROM one AS o JOIN task AS t ON t.group_no = o.group_no JOIN run AS r ON r.group_no = o.group_no
 -- table: weekly_counts
--- What was planned, tried and paid for in the two weeks.
-SELECT p.pair_no, p.side, count(*) AS runs, sum(g.trials)::BIGINT AS trials, sum(s.c)::BIGINT AS passes, sum(g.graded)::BIGINT AS graded, sum(g.ungraded)::BIGINT AS ungraded,
+-- What was planned, tried and paid for in the two weeks, under every policy.
+SELECT p.pair_no, p.side, count(*) AS runs, sum(g.graded + g.ungraded)::BIGINT AS trials, sum(s.c)::BIGINT AS passes, sum(g.graded)::BIGINT AS graded, sum(g.ungraded)::BIGINT AS ungraded,
 	sum(g.missing)::BIGINT AS missing, sum(s.planned)::BIGINT AS planned, sum(g.cached)::BIGINT AS cached, sum(s.errors)::BIGINT AS errors,
-	sum(s.cost_nano)::DOUBLE / 1e9 AS cost, sum(s.cost_nano)::DOUBLE / 1e9 / nullif(sum(s.cost_n), 0)::DOUBLE AS cost_per_trial
+	sum(s.cost_nano)::DOUBLE / 1e9 AS cost, sum(s.cost_nano)::DOUBLE / 1e9 / nullif(sum(s.cost_n), 0)::DOUBLE AS cost_per_trial, sum(s.cost_n)::BIGINT AS cost_known
 FROM weekly_pair_runs AS p JOIN selected_group_runs AS g ON g.run_no = p.run_no JOIN selected_run_sums AS s ON s.run_no = p.run_no GROUP BY p.pair_no, p.side
 -- table: weekly_changes
 -- Every task of the week with what became of it, by counts.
@@ -477,9 +483,15 @@ SELECT note FROM (
 	SELECT 2, 'no limits for ' || string_agg(DISTINCT configuration, '; ' ORDER BY configuration) || ': they take at least four runs with some spread before this week' FROM control WHERE lower_limit IS NULL HAVING count(*) > 0
 ) ORDER BY place, note
 -- section: spending Money, tokens and latency this week
+-- wide: cost_known
 -- quiet: cost cost_per_trial cost_per_pass input_tokens output_tokens p50 p95 p99
-SELECT unnest(p.grp), b.trials, b.cost, b.cost_per_trial, b.cost_per_trial * b.trials / nullif(b.passes, 0) AS cost_per_pass, t.input_tokens, t.output_tokens, t.p50, t.p95, t.p99
+SELECT unnest(p.grp), b.trials, b.cost, b.cost_known, b.cost_per_trial, b.cost_per_trial * b.trials / nullif(b.passes, 0) AS cost_per_pass, t.input_tokens, t.output_tokens, t.p50, t.p95, t.p99
 FROM compare_pairs AS p JOIN weekly_counts AS b ON b.pair_no = p.pair_no AND b.side = 'b' LEFT JOIN compare_trials AS t ON t.pair_no = p.pair_no AND t.side = 'b'
+ORDER BY p.pair_no
+-- notes:
+SELECT CASE WHEN p.label = '' THEN '' ELSE p.label || ': ' END || c.cost_known || ' of ' || c.trials || ' trials have a cost: cost is theirs, cost_per_pass takes the others at their mean' AS note
+FROM weekly_counts AS c JOIN compare_pairs AS p ON p.pair_no = c.pair_no
+WHERE c.side = 'b' AND c.cost_known BETWEEN 1 AND c.trials - 1 AND p.pair_no <= 12
 ORDER BY p.pair_no
 -- section: versions What changed between the two weeks
 -- quiet: *

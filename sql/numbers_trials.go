@@ -42,7 +42,7 @@ const mostDurations = 16_000_000
 //	passhat_store.set_trials  set_no, trials, configs (how many have one), quantiles of duration_s in seconds as
 //	                          quantile_cont has them, and means of turns, tool_calls, input_tokens and output_tokens
 //
-// Cached trials are left out, and, where PlaceRuns was to count graded ones, those without a verdict. It
+// Cached trials are left out; those without a verdict count, whatever PlaceRuns was to count. It
 // says false where there are too many, or a file is not as the store writes it.
 //
 // The trials are read beside what else is done until the function that it returns is called, which
@@ -59,7 +59,7 @@ func (s *Session) SetTrials(ctx context.Context, runs []InSet) func() (bool, err
 	go func() {
 		defer close(done)
 		err = store.Caught(func() error {
-			sets, err := s.readTrials(ctx, known, n.graded, runs)
+			sets, err := s.readTrials(ctx, known, false, runs)
 			if err == nil {
 				rows, err = rowsOfSets(ctx, sets, s.decoders())
 			}
