@@ -6,6 +6,8 @@
 -- rises while pass^2 falls is flakiness that grew by more than four times the
 -- gain: the pairs show that decomposition. cost_per_point is what one point
 -- (0.01) of the mean costs more per trial. Budgets in tokens go by their size.
+-- Money, tokens and turns are those of all trials, of the ones without a verdict too
+-- under every policy; money of the tasks that are counted.
 -- param: k     attempts asked about; the largest one is shown
 -- param: conf  level of the intervals
 -- param: seed  of the permutations

@@ -2,6 +2,7 @@ package reports_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,71 @@ func TestGroupWithoutFigures(t *testing.T) {
 	if rows := table(t, res, "passk"); len(rows) != 2 || !has(rows[1], map[string]any{"agent": "y", "tasks": int64(2), "trials": int64(3), "mean": nil}) || !has(rows[0], map[string]any{"agent": "x", "tasks": int64(1), "trials": int64(5), "mean": 0.75}) ||
 		!warns(res, "agent y: all of 2 tasks with 3 trials") {
 		t.Errorf("by agent: rows %v, warnings %q", rows, res.Warnings)
+	}
+}
+
+// Money, tokens and latency are of the same trials under every policy, those without a
+// verdict among them, and so is the share of these.
+func TestPoliciesSpendTheSame(t *testing.T) {
+	in := slices.Concat(trials("r1", "a", 4, 2), trials("r1", "b", 4, 4), trials("r1", "c", 2, 0))
+	for i := range in {
+		in[i].CostUSD, in[i].DurationS, in[i].InputTokens = store.Some(float64(i+1)), store.Some(float64(10*i)), store.Some(int64(100*i))
+		in[i].Turns = store.Some(int32(i))
+		if in[i].TaskID == "c" || i == 0 {
+			in[i].Passed = store.Opt[bool]{} // the first of a passed
+		}
+	}
+	in[9].CostUSD = store.Opt[float64]{}
+	s := openHistory(t, in, sql.Config{})
+	for _, policy := range []string{"fail", "exclude"} {
+		// 45 for nine trials; the tenth is taken at their mean, and five pass.
+		want := map[string]any{"trials": int64(10), "cost_known": int64(9), "cost_per_trial": 5.0, "cost_per_pass": 10.0, "input_tokens": 450.0, "p50": 45.0}
+		row := table(t, run(t, s, "cost", "policy="+policy, "k=1"), "cost")[0]
+		if !has(row, want) || row["total_cost"] != 45.0 {
+			t.Errorf("cost, %s: %v", policy, row)
+		}
+		res := run(t, s, "weekly", "policy="+policy, "k=1", "week="+weekOf(in[0].RunAt))
+		if row := table(t, res, "spending")[0]; !has(row, want) || row["cost"] != 45.0 {
+			t.Errorf("weekly, %s: %v", policy, row)
+		}
+		if row := table(t, res, "quality")[0]; !has(row, map[string]any{"trials": int64(10), "graded": int64(7), "ungraded": int64(3), "ungraded_share": 0.3}) {
+			t.Errorf("quality, %s: %v", policy, row)
+		}
+		if !strings.Contains(notes(res), "9 of 10 trials have a cost") {
+			t.Errorf("notes %q", notes(res))
+		}
+		// Over the tasks in which a trial counts.
+		row = table(t, run(t, s, "effort", "policy="+policy, "k=1"), "effort")[0]
+		if want := map[string]float64{"fail": 10, "exclude": 36.0 / 5}[policy]; row["cost_per_pass"] != want || row["turns"] != 4.5 {
+			t.Errorf("effort, %s: %v", policy, row)
+		}
+	}
+}
+
+func weekOf(at time.Time) string {
+	year, week := at.UTC().ISOWeek()
+	return fmt.Sprintf("%d-W%02d", year, week)
+}
+
+// That a few tasks with few trials hold k down is said, with how to go on without them.
+func TestFewTrialsHoldKDown(t *testing.T) {
+	thin := openHistory(t, slices.Concat(trials("r1", "a", 4, 2), trials("r1", "b", 1, 1), trials("r1", "c", 5, 2)), sql.Config{})
+	for _, c := range []struct{ report, words, want string }{
+		{"passk", "", "k goes no further than 1: 1 of 3 tasks has fewer than 3 trials; -k 3 leaves those out"},
+		{"weekly", "week=" + weekOf(trials("r1", "a", 1, 1)[0].RunAt), "k goes no further than 1: 1 of 3 tasks has fewer than 3 trials; -k 3 leaves those out"},
+		{"curve", "", "k goes no further than 1: 1 of 3 tasks has fewer than 2 trials; -k 2 leaves those out"},
+		{"passk", "k=3", ""},
+		{"passk", "k=max", ""},
+	} {
+		res := run(t, thin, c.report, strings.Fields(c.words)...)
+		if c.want == "" && warns(res, "k goes no further") || c.want != "" && !warns(res, c.want) {
+			t.Errorf("%s %s: %q", c.report, c.words, res.Warnings)
+		}
+	}
+	for _, n := range []int{1, 2, 5} { // alike in all tasks
+		if res := run(t, openHistory(t, append(trials("r1", "a", n, 1), trials("r1", "b", n, 0)...), sql.Config{}), "passk"); warns(res, "k goes no further") {
+			t.Errorf("n = %d: %q", n, res.Warnings)
+		}
 	}
 }
 

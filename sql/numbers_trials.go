@@ -26,8 +26,8 @@ var trialCounts = [...]string{"turns", "tool_calls", "input_tokens", "output_tok
 
 // trialGroupOf are the columns of a row group of trials that SetTrials looks at.
 type trialGroupOf struct {
-	duration, passed, cached, config column
-	counts                           [len(trialCounts)]column
+	duration, cached, config column
+	counts                   [len(trialCounts)]column
 }
 
 const setTrialsTable = `
@@ -59,7 +59,7 @@ func (s *Session) SetTrials(ctx context.Context, runs []InSet) func() (bool, err
 	go func() {
 		defer close(done)
 		err = store.Caught(func() error {
-			sets, err := s.readTrials(ctx, known, false, runs)
+			sets, err := s.readTrials(ctx, known, runs)
 			if err == nil {
 				rows, err = rowsOfSets(ctx, sets, s.decoders())
 			}
@@ -102,7 +102,7 @@ func rowsOfSets(ctx context.Context, sets []*setTrials, workers int) ([][]driver
 
 // readTrials reads what is needed of the trials of each set, in the order of runs; sets without
 // trials are left out.
-func (s *Session) readTrials(ctx context.Context, key map[int32]store.RunKey, graded bool, runs []InSet) ([]*setTrials, error) {
+func (s *Session) readTrials(ctx context.Context, key map[int32]store.RunKey, runs []InSet) ([]*setTrials, error) {
 	sets, setOf, wanted := map[int32]*setTrials{}, map[store.RunKey]*setTrials{}, map[store.RunKey]bool{}
 	var all, found []*setTrials
 	for _, r := range runs {
@@ -122,7 +122,7 @@ func (s *Session) readTrials(ctx context.Context, key map[int32]store.RunKey, gr
 	batches, held := newInterner(), int64(0)
 	gone := s.goneRows(batches)
 	err := eachGroup(ctx, s.filesWith(s.have.trials, wanted), s.decoders(), func(r *groupReader) (*countGroup, error) {
-		return setTrialGroup(r, wanted, graded)
+		return setTrialGroup(r, wanted)
 	}, func(g *countGroup) error {
 		for _, part := range g.parts {
 			if gone != nil && gone(batches.id(part.batch), part.run) {
@@ -165,7 +165,7 @@ func (s *setTrials) merge(part *setTrials) bool {
 const mostWhole = 1 << 53
 
 // setTrialGroup sums up the wanted runs of a row group.
-func setTrialGroup(r *groupReader, wanted map[store.RunKey]bool, graded bool) (*countGroup, error) {
+func setTrialGroup(r *groupReader, wanted map[store.RunKey]bool) (*countGroup, error) {
 	g := r.group()
 	suites, runs, batches := r.column("suite", false), r.column("run_id", false), r.column("batch", false)
 	if r.err != nil {
@@ -179,7 +179,7 @@ func setTrialGroup(r *groupReader, wanted map[store.RunKey]bool, graded bool) (*
 		}
 		if of == nil {
 			of = &trialGroupOf{}
-			of.duration, of.passed, of.cached, of.config = *r.column("duration_s", false), *r.column("passed", false), *r.column("cached", false), *r.column("config", false)
+			of.duration, of.cached, of.config = *r.column("duration_s", false), *r.column("cached", false), *r.column("config", false)
 			for i, name := range trialCounts {
 				of.counts[i] = *r.column(name, false)
 			}
@@ -189,7 +189,7 @@ func setTrialGroup(r *groupReader, wanted map[store.RunKey]bool, graded bool) (*
 		}
 		part := trialPart{run: run, batch: slices.Clone(batches.text(from)), of: &setTrials{}}
 		g.parts = append(g.parts, part)
-		return part.of.add(of, graded, from, to)
+		return part.of.add(of, from, to)
 	})
 }
 
@@ -197,14 +197,12 @@ func setTrialGroup(r *groupReader, wanted map[store.RunKey]bool, graded bool) (*
 func (c *column) there(row int) bool { return c.code(row) != noValue }
 
 // add takes rows of a run of the set, in stretches of rows that all count.
-func (s *setTrials) add(of *trialGroupOf, graded bool, from, to int) error {
+func (s *setTrials) add(of *trialGroupOf, from, to int) error {
 	counts := func(row int) bool {
 		v, ok := of.cached.number(row)
-		return !(ok && v != 0 || graded && !of.passed.there(row))
+		return !ok || v == 0
 	}
-	_, cachedAlike := of.cached.alike()
-	_, passedAlike := of.passed.alike()
-	all := cachedAlike && (!graded || passedAlike)
+	_, all := of.cached.alike()
 	for from < to {
 		end := from + 1
 		if all {
