@@ -257,8 +257,11 @@ func shortValue(v Value) string {
 
 // place puts value i of a row where its name's target says.
 func (m *Mapper) place(t *store.Trial, shape *Shape, tg *target, i int, v Value) string {
-	for _, ref := range tg.paths {
-		if got, ok := ref.find(v); ok && got.Kind != Null {
+	for j := range tg.paths {
+		ref := &tg.paths[j]
+		got, ok := ref.find(v)
+		ref.seen = ref.seen || ok
+		if ok && got.Kind != Null {
 			if reason := m.assign(t, shape, ref.col, i, got); reason != "" {
 				return fmt.Sprintf("%s (from %s): %s", columns[ref.col].name, ref.text, reason)
 			}

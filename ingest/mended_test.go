@@ -70,3 +70,32 @@ func TestAppendedPartIsSaid(t *testing.T) {
 		t.Errorf("a log that names its run: %q", s.Notes)
 	}
 }
+
+// TestMapThatNoRowHas: of a path whose first step is there and whose second is not, no row has
+// a value.
+func TestMapThatNoRowHas(t *testing.T) {
+	d := newDesk(t)
+	log := d.write("a.jsonl", `{"run_id":"r","task_id":"a","ok":true,"in":{"seconds":2}}`+"\n"+`{"run_id":"r","task_id":"b","ok":false,"in":{"seconds":3}}`+"\n")
+	for _, path := range []string{"$.in.minutes", "$.out", "$.out.seconds"} {
+		s := d.one(ingest.Options{Map: []ingest.Pair{{Name: "duration_s", Value: path}}}, log)
+		checkContains(t, strings.Join(s.Notes, "\n"), "--map duration_s="+path+": no row has such a field")
+		d = newDesk(t)
+		log = d.write("a.jsonl", `{"run_id":"r","task_id":"a","ok":true,"in":{"seconds":2}}`+"\n")
+	}
+	s := d.one(ingest.Options{Map: []ingest.Pair{{Name: "duration_s", Value: "$.in.seconds"}}}, log)
+	if notes := strings.Join(s.Notes, "\n"); strings.Contains(notes, "no row has") {
+		t.Errorf("a path that is there: %s", notes)
+	}
+}
+
+// TestLongNamesAreQuotedShort: a note does not print a name of a megabyte.
+func TestLongNamesAreQuotedShort(t *testing.T) {
+	d := newDesk(t)
+	model := strings.Repeat("ü", 1_000_000)
+	s := d.one(ingest.Options{}, d.write("a.jsonl", `{"run_id":"r","task_id":"a","ok":true,"model":"`+model+`"}`+"\n"+`{"run_id":"r","task_id":"a","ok":false}`+"\n"))
+	notes := strings.Join(append(s.Notes, s.Store.Notes...), "\n")
+	checkContains(t, notes, "("+strings.Repeat("ü", 60)+"…)")
+	if len(notes) > 2000 {
+		t.Errorf("the notes have %d bytes", len(notes))
+	}
+}

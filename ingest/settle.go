@@ -14,6 +14,9 @@ import (
 func (m *Mapper) settle(t *store.Trial, shape *Shape) string {
 	r := &m.row
 	if t.TaskID == "" && !m.noTask && !shape.element {
+		if len(shape.names) == 0 {
+			return "no task: the row has no field"
+		}
 		return "no task: none of the fields " + fieldList(shape.names) + " names it (name one by --map task_id=PATH)"
 	}
 	if r.scores.Kind == Object {

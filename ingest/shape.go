@@ -42,6 +42,7 @@ type pathRef struct {
 	col  columnID
 	text string
 	rest []pathStep
+	seen bool // some row has it
 }
 
 func (p pathRef) find(v Value) (Value, bool) { return walkPath(v, p.rest) }
@@ -222,7 +223,7 @@ func (m *Mapper) applyRules(s *Shape) {
 			}
 		}
 		tg := &s.targets[at]
-		tg.paths = append(tg.paths, pathRef{r.col, r.text, r.path[1:]})
+		tg.paths = append(tg.paths, pathRef{r.col, r.text, r.path[1:], false})
 		if len(r.path) == 1 && tg.kind == toExtra {
 			tg.kind = toIgnore
 		}

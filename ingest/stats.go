@@ -64,6 +64,9 @@ func (s *Stats) addShape(sh *Shape) {
 			s.use(Used{columns[tg.col].name, cutText(sh.names[i], maxStatsName)}, sh.rows)
 		}
 		for _, p := range tg.paths {
+			if !p.seen {
+				continue // its first step was there
+			}
 			s.use(Used{columns[p.col].name, p.text}, sh.rows)
 		}
 	}

@@ -152,13 +152,22 @@ func (f *rollFacts) endRun() {
 	}
 }
 
+// shortName is a name of a log as a sentence quotes it.
+func shortName(s string) string {
+	const most = 60
+	if r := []rune(s[:min(len(s), 4*most+4)]); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
 // notes are sentences about all that was seen.
 func (f *rollFacts) notes() (notes []string) {
 	f.endRun()
 	for i, p := range f.partly {
 		if c := partlyColumns[i].name; p.trials > 0 {
 			notes = append(notes, fmt.Sprintf("%d trials have no %s though others of their run do (%s): reports by %s count them apart; --set %s=… puts it right",
-				p.trials, c, p.example, c, c))
+				p.trials, c, shortName(p.example), c, c))
 		}
 	}
 	return notes
