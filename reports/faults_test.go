@@ -144,6 +144,20 @@ func TestPoliciesSpendTheSame(t *testing.T) {
 	}
 }
 
+// What is said of a condition that fails is about what the user gave.
+func TestWordsAreAboutWhatWasGiven(t *testing.T) {
+	s := small(t)
+	for where, want := range map[string]string{
+		"cost_usd >":           `where "cost_usd >": the condition ends where more of it is wanted`,
+		"run_at > 'yesterday'": `choose runs where run_at > 'yesterday': invalid timestamp`,
+	} {
+		_, err := reports.Run(t.Context(), s, report(t, "passk"), request(t, "where="+where))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+}
+
 func weekOf(at time.Time) string {
 	year, week := at.UTC().ISOWeek()
 	return fmt.Sprintf("%d-W%02d", year, week)

@@ -2,10 +2,13 @@ package reports
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"passhat/sql"
 )
 
 // makeRuns settles which runs are read: the latest ones of each suite and
@@ -75,6 +78,13 @@ func (sel *selection) listRuns(ctx context.Context, d *db) error {
 
 // filterError puts the blame for a failed conversion and the like on --where.
 func (sel *selection) filterError(err error) error {
+	// A place would be one in the statement around the condition.
+	var own *sql.Error
+	if errors.As(err, &own) {
+		shown := *own
+		shown.Line, shown.Column = 0, 0
+		err = &shown
+	}
 	if sel.req.Where != "" {
 		return fmt.Errorf("choose runs where %s: %w", sel.req.Where, err)
 	}

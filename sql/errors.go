@@ -98,12 +98,18 @@ func clean(err error, text string, shift int) error {
 		out.Line, out.Column = place(text, line-shift, snippet, caret)
 		msg = msg[:m[0]] + "\n" + msg[m[1]:]
 	}
+	if m := advice.FindStringIndex(msg); m != nil {
+		msg = strings.TrimRight(msg[:m[0]], " \n.") + "; --memory allows more"
+	}
 	out.Message = plainMessage(msg)
 	if damagedFile.MatchString(msg) {
 		out.Message += "; a file of the store is missing or damaged: passhat verify names it"
 	}
 	return out
 }
+
+// advice begins what DuckDB says of a lack of memory to those who may change its settings.
+var advice = regexp.MustCompile(`(?i)\s*possible solutions:`)
 
 // damagedFile matches what DuckDB says of a Parquet file of the store that is
 // not as it was written.

@@ -26,6 +26,11 @@ func (s *Session) CheckWhere(ctx context.Context, expr string) error {
 		return whereError(err)
 	}
 	if err := s.checkTree(ctx, text); err != nil {
+		// The bracket behind the condition is not the user's: without it a condition that is
+		// right as far as it goes is told by its end.
+		if open := s.checkTree(ctx, strings.TrimSuffix(text, ")")); open != nil && strings.HasSuffix(err.Error(), `near ")"`) && strings.Contains(open.Error(), "end of input") {
+			return &Error{Message: "the condition ends where more of it is wanted"}
+		}
 		return err
 	}
 	names, err := s.refusedFunctions(ctx)
