@@ -31,7 +31,7 @@ func (s *Session) Beside(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a second connection: %w", clean(err, "", 0))
 	}
-	other := &Session{snap: s.snap, have: s.have, cfg: s.cfg, db: s.db, conn: conn, files: s.files, side: s.side, watched: s.watched}
+	other := &Session{snap: s.snap, have: s.have, now: s.now, cfg: s.cfg, db: s.db, conn: conn, files: s.files, side: s.side, watched: s.watched}
 	if err := s.share(ctx, other); err != nil {
 		conn.Close()
 		return nil, err

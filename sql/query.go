@@ -38,8 +38,8 @@ func (s *Session) query(ctx context.Context, text string, params map[string]any,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, unwatch := s.watched.memory(ctx, s.ceiling(ctx))
-	halt, unguard := stop, s.guardEnd(ctx)
-	stop = func() { unguard(); unwatch(); halt() }
+	halt, unguard, end := stop, s.guardEnd(ctx), s.now.begin(ctx)
+	stop = func() { end(); unguard(); unwatch(); halt() }
 	rows, err := s.run(ctx, body, params, guarded)
 	if err != nil {
 		defer stop()

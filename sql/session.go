@@ -66,6 +66,7 @@ type Session struct {
 	alone        bool     // on one thread, see OneThread
 	shared       bool     // with a second connection, see Beside
 	watched      *watched // the statements that run, of both connections
+	now          *running // as well
 	beside       *Session
 
 	side sideTables
@@ -79,7 +80,7 @@ type Session struct {
 // Open makes a session over snap, which the caller closes after the session. A
 // nil snap is an empty store.
 func Open(ctx context.Context, snap *store.Snapshot, cfg Config) (*Session, error) {
-	s := &Session{snap: snap, have: contentOf(snap), cfg: cfg, watched: &watched{}}
+	s := &Session{snap: snap, have: contentOf(snap), cfg: cfg, watched: &watched{}, now: &running{}}
 	for _, also := range cfg.Also {
 		s.have.add(contentOf(also))
 	}
@@ -118,7 +119,7 @@ func (s *Session) open(ctx context.Context) error {
 	if err := s.limit(ctx); err != nil {
 		return err
 	}
-	if err := udf.Register(ctx, s.conn); err != nil {
+	if err := udf.RegisterFor(ctx, s.conn, s.now.ctx); err != nil {
 		return err
 	}
 	if err := s.makeViews(ctx); err != nil {
@@ -202,6 +203,7 @@ func (s *Session) Exec(ctx context.Context, text string) error {
 	if err := s.wake(ctx, text); err != nil {
 		return err
 	}
+	defer s.now.begin(ctx)()
 	if _, err := s.drv.ExecContext(ctx, s.ofAll(text), nil); err != nil {
 		if stop := stopped(ctx, 0); stop != nil {
 			return stop

@@ -68,6 +68,7 @@ var compareFunctions = []Function{
 		Source:  "Mantel and Haenszel 1959; Fisher's permutation principle",
 		Example: "SELECT round(stratified_p([0, 0, 3], [3, 3, 3], [3, 3, 3], [3, 3, 3], NULL, 1, 0, 1).z, 6)",
 		Shows:   "-3.162278",
+		long:    true,
 		call: func(a *call) (any, error) {
 			cA, nA, cB, nB, w := a.sides(8)
 			k, resamples, seed := a.count(5), a.count(6), a.count(7)
@@ -124,6 +125,7 @@ var compareFunctions = []Function{
 		Source:  "Fisher 1935, randomisation test",
 		Example: "SELECT sign_flip_p([1, 1, 1, 1, 1, 1], NULL, NULL, 10000, 1)",
 		Shows:   "0.03125",
+		long:    true,
 		call: func(a *call) (any, error) {
 			nums, w, keys := a.lists([]int{0}, 1, 2)
 			resamples, seed := a.count(3), a.count(4)
@@ -182,6 +184,7 @@ var powerFunctions = []Function{
 		Source:  "Efron and Tibshirani 1993",
 		Example: "SELECT bootstrap_suite([1, 2, 4], [4, 4, 4], NULL, NULL, 1, 'tasks', 2000, 0.95, 1).lower",
 		Shows:   "0.25",
+		long:    true,
 		call: func(a *call) (any, error) {
 			nums, w, keys := a.lists([]int{0, 1}, 2, 3)
 			c, n := a.wholes(0, nums[0]), a.wholes(1, nums[1])

@@ -48,6 +48,7 @@ var gateFunctions = []Function{
 		Source:  "as stratified_p, fixed_suite_diff and prediction_test; the two levels by Bonferroni 1936",
 		Example: "SELECT baseline_gate([0, 5, 5, 5], [5, 5, 5, 5], ['a', 'b', 'a', 'b'], ['new', 'new', 'old', 'old'], NULL, 'new', 1, 0.05, 0.1, 1).verdict",
 		Shows:   "regression",
+		long:    true,
 		call:    callBaselineGate,
 	},
 }

@@ -108,6 +108,7 @@ var taskFunctions = []Function{
 		Example: "SELECT round(bootstrap_pass_hat_k(10, 12, 3, 0, 0.95, 1).lower, 6)",
 		Shows:   "0.159091",
 		memo:    true,
+		long:    true,
 		call: func(a *call) (any, error) {
 			b, err := stats.BootstrapPassHatK(a.ctx, a.count(0), a.count(1), a.count(2), a.count(3), a.real(4), uint64(a.count(5)))
 			return row{b.Estimate, b.Lower, b.Upper, b.SE, b.Bias, b.Degenerate}, err

@@ -49,6 +49,8 @@ type Function struct {
 	// memo keeps results by argument: for functions of a few numbers that take
 	// longer than looking them up, since a suite has few distinct counts.
 	memo bool
+	// long: one call may take long enough for its statement to be ended meanwhile.
+	long bool
 }
 
 // Signature is the function as one would call it, with the types.
@@ -105,13 +107,22 @@ func Lookup(name string) (Function, bool) {
 
 // Register registers all Functions on conn's database, where every connection
 // sees them: the functions themselves, then the macros, which replace those of
-// the same name in the current schema.
+// the same name in the current schema. Functions that draw take the context of
+// the statement from the driver, and end with it.
 func Register(ctx context.Context, conn *gosql.Conn) error {
+	return RegisterFor(ctx, conn, nil)
+}
+
+// RegisterFor is Register where current says under which context statements run;
+// every function looks at it row by row. The driver's own way to tell it writes a
+// value that threads of a statement share without a lock: one that reads it half
+// written ends the process.
+func RegisterFor(ctx context.Context, conn *gosql.Conn, current func() context.Context) error {
 	for _, f := range Functions {
 		if f.Macro != "" {
 			continue
 		}
-		if err := f.register(conn); err != nil {
+		if err := f.register(conn, current); err != nil {
 			return fmt.Errorf("register function %s: %w", f.Name, Clean(err))
 		}
 	}
@@ -132,7 +143,7 @@ func Register(ctx context.Context, conn *gosql.Conn) error {
 }
 
 // register adds one overload for each number of arguments.
-func (f Function) register(conn *gosql.Conn) error {
+func (f Function) register(conn *gosql.Conn, current func() context.Context) error {
 	result, err := f.resultInfo()
 	if err != nil {
 		return err
@@ -146,8 +157,9 @@ func (f Function) register(conn *gosql.Conn) error {
 			}
 		}
 		overloads = append(overloads, &overload{
-			f:    f,
-			memo: newMemo(f.memo && size <= memoArgs),
+			f:       f,
+			current: current,
+			memo:    newMemo(f.memo && size <= memoArgs),
 			config: duckdb.ScalarFuncConfig{
 				InputTypeInfos: inputs,
 				ResultTypeInfo: result,
@@ -207,15 +219,25 @@ func typeInfo(name string) (duckdb.TypeInfo, error) {
 
 // An overload is a Function with a fixed number of arguments.
 type overload struct {
-	f      Function
-	memo   *memo
-	config duckdb.ScalarFuncConfig
+	f       Function
+	current func() context.Context
+	memo    *memo
+	config  duckdb.ScalarFuncConfig
 }
 
 func (o *overload) Config() duckdb.ScalarFuncConfig { return o.config }
 
 func (o *overload) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowContextExecutor: o.run}
+	if o.current == nil && o.f.long {
+		return duckdb.ScalarFuncExecutor{RowContextExecutor: o.run}
+	}
+	return duckdb.ScalarFuncExecutor{RowExecutor: func(values []driver.Value) (any, error) {
+		ctx := context.Background()
+		if o.current != nil {
+			ctx = o.current()
+		}
+		return o.run(ctx, values)
+	}}
 }
 
 // run evaluates one row. A panic would end the process, since the caller is C.
@@ -225,14 +247,11 @@ func (o *overload) run(ctx context.Context, values []driver.Value) (result any, 
 			result, err = nil, fmt.Errorf("%s: internal fault: %v", o.f.Name, r)
 		}
 	}()
-	if ctx != nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if known, ok := o.memo.get(values); ok {
 		return known, nil
-	}
-	if ctx == nil {
-		ctx = context.Background()
 	}
 	a := call{ctx: ctx, params: o.f.Params, values: values}
 	result, err = o.f.call(&a)
